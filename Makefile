@@ -1,0 +1,62 @@
+# Every target sets up what it needs. `make help` lists them.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.stamp
+PKGS   := $(sort $(wildcard packages/*))
+PYTEST := $(BIN)/python -m pytest
+WORKERS ?= auto
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types fmt bench wheels lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make the environment in .venv (the others do it by themselves)
+
+$(STAMP): requirements-dev.lock $(wildcard packages/*/pyproject.toml)
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9' 2>/dev/null || echo "uv is not available; pip does it (slower)"
+	@if test -x $(BIN)/uv; then \
+	   $(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements-dev.lock && \
+	   $(BIN)/uv pip install -q --python $(BIN)/python --no-build-isolation --no-deps $(addprefix -e ,$(PKGS)); \
+	 else \
+	   $(BIN)/python -m pip install -q --no-compile --require-hashes -r requirements-dev.lock && \
+	   $(BIN)/python -m pip install -q --no-build-isolation --no-deps $(addprefix -e ,$(PKGS)); \
+	 fi
+	@touch $@
+
+demo: $(STAMP) ## run the main job on an embedded SQLite file, and show it
+	@$(BIN)/python examples/demo.py
+
+test: $(STAMP) ## all tests: in parallel first, then those that measure time, alone
+	$(PYTEST) -q -n $(WORKERS) -m 'not timing'
+	$(PYTEST) -q -m timing
+
+lint: $(STAMP) ## format, lint and import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
+
+types: $(STAMP) ## strict types
+	$(BIN)/mypy
+
+fmt: $(STAMP) ## format, and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP) ## measure, beside a calibration of this machine
+	$(BIN)/python -m bench
+
+wheels: $(STAMP) ## build the six wheels into dist/
+	@rm -rf dist
+	$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w dist $(addsuffix /,$(PKGS))
+
+lock: $(STAMP) ## write requirements-dev.lock again
+	$(BIN)/uv lock -q
+	$(BIN)/uv export -q --no-emit-workspace --no-header --format requirements-txt -o requirements-dev.lock
+	@rm -f uv.lock
+
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

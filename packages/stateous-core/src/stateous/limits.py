@@ -1,0 +1,43 @@
+"""Every limit that more than one part of Stateous knows, each with its unit."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# JSON that comes in (docs/spec/wire.md 1.3).
+MAX_BODY_BYTES: Final = 1_048_576
+MAX_REPORT_BYTES: Final = 2 * MAX_BODY_BYTES
+MAX_JSON_DEPTH: Final = 64
+# A context as compact JSON, with defaults, changes and `into` applied.
+MAX_CONTEXT_BYTES: Final = 1_048_576
+
+# Names and ids, in characters.
+MAX_NAME: Final = 64
+MAX_TOKEN_ID: Final = 128
+MAX_SUPERVISOR_NAME: Final = 256
+MAX_IDEMPOTENCY_KEY: Final = 256
+MAX_NOTE: Final = 500
+MAX_MEMORY_KEY: Final = 128
+MAX_REQUEST_ID: Final = 64
+#: `<workflow>/<state>` as a claim names it.
+MAX_QUEUE_NAME: Final = 2 * MAX_NAME + 1
+
+# Counts in one request.
+MAX_QUEUES_PER_CLAIM: Final = 1000
+MAX_GRANTS_PER_CLAIM: Final = 100
+MAX_TASKS_PER_HEARTBEAT: Final = 1000
+MAX_ID: Final = 2**63 - 1
+
+# Waits, in seconds.
+MAX_CLAIM_WAIT: Final = 30
+MAX_READ_WAIT: Final = 60
+
+# Leases, in seconds (docs/spec/wire.md 2.6, 3.8).
+DEFAULT_LEASE: Final = 120
+MIN_LEASE: Final = 4
+
+# Durations (docs/spec/authoring.md 1).
+MAX_DURATION_DAYS: Final = 3650
+
+# Guards (docs/spec/authoring.md 3.2).
+MAX_GUARD_DEPTH: Final = 100
