@@ -148,6 +148,18 @@ class JsonText:
             self._value: Any = jiter.from_json(self.text.encode())
             return self._value
 
+    @classmethod
+    def fields(cls, **fields: Json | JsonText) -> JsonText:
+        """An object whose members may be texts themselves, which are pasted in as they are."""
+        return cls(
+            "{"
+            + ",".join(
+                f'"{name}":{value.text if isinstance(value, JsonText) else write_json(value)}'
+                for name, value in fields.items()
+            )
+            + "}"
+        )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, JsonText) and self.text == other.text
 

@@ -1,0 +1,189 @@
+"""What the engine is asked to do. Every call, due timer and ended lease is one command.
+
+Commands are values: shapes are checked, texts encoded, before they are made. Which family a command
+works on follows from the token, task or timer that it names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TypeAlias
+
+from stateous.json import JsonText
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start the top token ``token`` (`docs/spec/wire.md` 3.4). ``context`` is an object or None."""
+
+    token: str
+    context: JsonText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """An event from outside (3.5). ``payload`` is an object, or None when it has none."""
+
+    token: str
+    event: str
+    payload: JsonText | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTask:
+    """Give the ready task ``task`` to ``supervisor`` (3.8). Which task comes next is the queue's."""
+
+    task: int
+    supervisor: str
+    lease: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatGrant:
+    """Grant an attempt again whose answer was lost (3.8, request ids)."""
+
+    task: int
+    supervisor: str
+    attempt: int
+    lease: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class RenewLease:
+    """One task of a heartbeat (3.9). ``grace``: also renew a lease whose end has passed."""
+
+    task: int
+    supervisor: str
+    lease: timedelta
+    grace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A timer that a report asks for; ``after`` is checked to be a duration."""
+
+    event: str
+    after: timedelta
+    payload: JsonText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportEvent:
+    """A task's outcome is an event (3.10)."""
+
+    task: int
+    event: str
+    payload: JsonText | None = None
+    changes: JsonText | None = None
+    schedules: tuple[Schedule, ...] = ()
+    attempt: int | None = None
+    supervisor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportWaiting:
+    """A task's routine has returned, and waits for an event (3.10)."""
+
+    task: int
+    changes: JsonText | None = None
+    schedules: tuple[Schedule, ...] = ()
+    attempt: int | None = None
+    supervisor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFailed:
+    """An attempt has failed (3.11)."""
+
+    task: int
+    error: str
+    attempt: int | None = None
+    supervisor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddNote:
+    """A note for the history (3.12); ``text`` is trimmed and 1 to 500 characters long."""
+
+    task: int
+    text: str
+    attempt: int | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMemory:
+    """Set, or with ``value`` None delete, one key of a routine's memory (3.12)."""
+
+    task: int
+    key: str
+    value: JsonText | None
+    attempt: int | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndLease:
+    """The clock found that a claimed task's lease is over (3.11). ``lease`` is for the sentence."""
+
+    task: int
+    lease: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class FireTimer:
+    """The clock found that a timer is due (3.14)."""
+
+    timer: int
+
+
+OnTask: TypeAlias = (
+    ClaimTask
+    | RepeatGrant
+    | RenewLease
+    | ReportEvent
+    | ReportWaiting
+    | ReportFailed
+    | AddNote
+    | WriteMemory
+    | EndLease
+)
+Command: TypeAlias = Start | Fire | OnTask | FireTimer
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A request for work: it becomes :class:`ClaimTask` or :class:`RepeatGrant` commands.
+
+    ``wait`` is in seconds. Without ``max`` the answer is one grant or nothing, with it a list.
+    """
+
+    supervisor: str
+    states: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    request: str | None = None
+    wait: int = 0
+    max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A request to keep tasks: it becomes a :class:`RenewLease` for each."""
+
+    supervisor: str
+    tasks: tuple[int, ...] = field(default=())
+
+
+Request: TypeAlias = (
+    Start
+    | Fire
+    | Claim
+    | Heartbeat
+    | ReportEvent
+    | ReportWaiting
+    | ReportFailed
+    | AddNote
+    | WriteMemory
+)

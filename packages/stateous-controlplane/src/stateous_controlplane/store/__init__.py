@@ -1,0 +1,1 @@
+"""Where rows are kept: one port, and the stores behind it."""

@@ -1,0 +1,346 @@
+"""The port that every store implements: what the writer, the clock, reads and `serve` need of one.
+
+The writer works in transactions. In one it loads all that a batch of commands needs, the engine
+decides each command on it, and the net changes are written and committed at once. Each commit is
+fenced: inside the transaction the store must find the name of this control plane's hold on record,
+else nothing is committed and :class:`HoldLost` is raised (`docs/spec/wire.md` 6.1).
+
+All methods block. A store is used by one writer thread; :class:`Reads` by several threads at once.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from stateous.errors import StateousError
+from stateous.json import JsonText
+
+from stateous_controlplane.engine.rows import Entry, KeyUse, Task, TaskStatus, Timer, Token
+
+# ── errors ──────────────────────────────────────────────────────────────
+
+
+class StoreError(StateousError):
+    """The database cannot be used, said in one sentence (a refusal at start)."""
+
+
+class DatabaseBusy(StateousError):
+    """The transaction could not be done now: a lock or statement limit, a lost connection."""
+
+    code = "database_busy"
+
+
+class HoldLost(StateousError):
+    """Another control plane's name stands in the row; nothing was committed."""
+
+    code = "not_serving"
+
+
+# ── what the writer loads and writes ────────────────────────────────────
+
+
+class Granted(NamedTuple):
+    """One task of a claim that is remembered, and its attempt then."""
+
+    task: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The last request of a supervisor that was granted something (`docs/spec/wire.md` 3.8)."""
+
+    request: str
+    granted: tuple[Granted, ...]
+
+
+@dataclass(slots=True)
+class Needs:
+    """What a batch has to know. Everything that is named brings the rows of its family along.
+
+    A token brings: its row, the live rows of its family, their open tasks and pending timers. A
+    task or timer brings itself, whatever its status, and the same of its token.
+    """
+
+    #: Exact ids.
+    tokens: set[str] = field(default_factory=set)
+    #: Ids that a start asks for, or that could be parents of one: found without regard to case.
+    folded: set[str] = field(default_factory=set)
+    tasks: set[int] = field(default_factory=set)
+    timers: set[int] = field(default_factory=set)
+    #: (token, idempotency key).
+    keys: set[tuple[str, str]] = field(default_factory=set)
+    #: Supervisors whose last granted request is wanted; its tasks come along.
+    supervisors: set[str] = field(default_factory=set)
+    #: Queue to how many of its oldest ready tasks are wanted.
+    queues: dict[str, int] = field(default_factory=dict)
+    #: Tasks whose memory (of their token and state) is wanted.
+    memory_of: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What a load found. Absent is what does not exist."""
+
+    tokens: dict[str, Token] = field(default_factory=dict)
+    tasks: dict[int, Task] = field(default_factory=dict)
+    timers: dict[int, Timer] = field(default_factory=dict)
+    #: Folded id to the id as it is written.
+    ids: dict[str, str] = field(default_factory=dict)
+    keys: dict[tuple[str, str], KeyUse] = field(default_factory=dict)
+    remembered: dict[str, Remembered] = field(default_factory=dict)
+    #: (token, state) to the memory there; present (maybe empty) for each that was asked for.
+    memory: dict[tuple[str, str], dict[str, JsonText]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Changes:
+    """The net effects of a batch: each row once, as it is at the end."""
+
+    new_tokens: list[Token] = field(default_factory=list)
+    #: Rows of which anything may have changed but what never does: ids, parent, workflow, start.
+    tokens: list[Token] = field(default_factory=list)
+    #: Rows of which only ``seq`` and ``at`` changed.
+    positions: list[Token] = field(default_factory=list)
+    new_tasks: list[Task] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    new_timers: list[Timer] = field(default_factory=list)
+    timers: list[Timer] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    #: (token, state, key) to the value, None deletes.
+    memory: dict[tuple[str, str, str], JsonText | None] = field(default_factory=dict)
+    #: Tokens that ended: all their memory goes.
+    forgotten: set[str] = field(default_factory=set)
+    remembered: dict[str, Remembered] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in self.__slots__)
+
+
+class Due(NamedTuple):
+    """What the clock has to look at, oldest first: ids of tasks and of timers."""
+
+    leases: tuple[int, ...]
+    timers: tuple[int, ...]
+
+
+class NextIds(NamedTuple):
+    """The ids that the next new task and timer get. None is ever given twice."""
+
+    task: int
+    timer: int
+
+
+class Transaction(Protocol):
+    """One fenced transaction of the writer. Leaving the block without an error commits it."""
+
+    def load(self, needs: Needs) -> Loaded:
+        """All that ``needs`` names, locked against other writers. May be called again."""
+        ...
+
+    def memory(self, places: set[tuple[str, str]]) -> dict[tuple[str, str], dict[str, JsonText]]:
+        """The memory of each (token, state)."""
+        ...
+
+    def due(self, now: datetime, *, leases: bool, limit: int) -> Due:
+        """Claimed tasks whose lease ended before ``now``, and ready timers due by then.
+
+        At most ``limit`` of each; no leases at all when ``leases`` is false.
+        """
+        ...
+
+    def graph(self, checksum: str) -> str | None:
+        """The text of a document on record."""
+        ...
+
+    def write(self, changes: Changes) -> None:
+        """Write a batch's changes; they are durable once the transaction has committed."""
+        ...
+
+
+# ── the hold, and what is on record ─────────────────────────────────────
+
+
+class HoldState(Enum):
+    """What a renewal of the hold found."""
+
+    OURS = "ours"
+    #: It was nobody's any more, and has been taken back.
+    TAKEN_BACK = "taken back"
+    #: Another control plane's name stands there.
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Another control plane that holds the database: its name, and when it was last seen."""
+
+    name: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRecord:
+    """A graph document as the table ``graphs`` keeps it."""
+
+    checksum: str
+    kind: str
+    name: str
+    structure: str
+    contract: str
+    document: str
+
+
+class Store(Protocol):
+    """A database of one control plane."""
+
+    def take_hold(self, holder: str, now: datetime) -> Holder | None:
+        """Take the serving hold, then make or upgrade the tables under it.
+
+        Returns None when taken, else who holds it. Nothing is written or migrated before it is
+        taken (`docs/spec/wire.md` 6.1, 5.4).
+
+        Raises:
+            StoreError: the database cannot be opened, is newer than this Stateous, or is no
+                database of Stateous.
+        """
+        ...
+
+    def renew_hold(self, holder: str, now: datetime) -> HoldState:
+        """Renew ``since`` when it is old enough; find out whether the hold is still ours."""
+        ...
+
+    def give_up_hold(self, holder: str) -> None:
+        """Clear the row when it is ours, and free the lock."""
+        ...
+
+    def serve_graph(self, holder: str, record: GraphRecord, now: datetime) -> int:
+        """Put ``record`` on record as what is served, and pin live tokens to it (6.2).
+
+        All in one fenced transaction. Returns 0, or, with nothing changed, how many workflow
+        tokens are live on another structure.
+        """
+        ...
+
+    def next_ids(self) -> NextIds:
+        """The first ids that were never used."""
+        ...
+
+    def transaction(self, holder: str) -> AbstractContextManager[Transaction]:
+        """A fenced transaction.
+
+        Raises:
+            HoldLost: the name on record is not ``holder``; from the block's end or before.
+            DatabaseBusy: it could not be done now.
+        """
+        ...
+
+    def reads(self) -> Reads:
+        """Reads on connections of their own, never behind the writer."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections. The hold is not given up."""
+        ...
+
+
+# ── reads ───────────────────────────────────────────────────────────────
+
+
+class TokenView(NamedTuple):
+    """What an answer shows of a token."""
+
+    token: str
+    state: str
+    status: str
+    visit: int
+    context: str
+    entered_at: datetime
+    parent: str | None
+
+
+class TaskView(NamedTuple):
+    """What an answer shows of a task."""
+
+    task: int
+    token: str
+    state: str
+    visit: int
+    status: TaskStatus
+    attempt: int
+    claimed_by: str | None
+    lease_until: datetime | None
+    queued_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFilter:
+    """The filters of `GET /tokens`, which combine (`docs/spec/wire.md` 2.2)."""
+
+    status: str | None = None
+    state: str | None = None
+    #: The token's own workflow.
+    workflow: str | None = None
+    #: True when ``workflow`` is that of top tokens, whose rows do not name it.
+    top_only: bool = False
+    parent: str | None = None
+    prefix: str | None = None
+    moved_after: datetime | None = None
+    moved_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFilter:
+    """The filters of `GET /tasks`, which combine (`docs/spec/wire.md` 2.6)."""
+
+    status: str | None = None
+    state: str | None = None
+    token: str | None = None
+
+
+class Place(NamedTuple):
+    """Where a page of tokens ended: behind this moment and id."""
+
+    entered_at: datetime
+    token: str
+
+
+class Reads(Protocol):
+    """Read-only queries, each on a committed state. Usable from several threads.
+
+    Raises:
+        DatabaseBusy: from each of them, when the database does not answer.
+    """
+
+    def token(self, token: str) -> TokenView | None:
+        """One token of a workflow, by its exact id."""
+        ...
+
+    def tokens(
+        self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int
+    ) -> tuple[list[TokenView], bool]:
+        """A page, most recently moved first, then by id; and whether there is more behind it.
+
+        A page also ends once its contexts hold ``max_bytes``.
+        """
+        ...
+
+    def history(self, token: str, *, after: int, limit: int | None) -> list[Entry] | None:
+        """The entries behind ``after``, oldest first; None when there is no such token."""
+        ...
+
+    def tasks(self, where: TaskFilter, *, behind: int, limit: int) -> tuple[list[TaskView], bool]:
+        """A page of tasks of workflow tokens, ascending by id; and whether there is more."""
+        ...
+
+    def holds(self, holder: str) -> bool:
+        """Whether the database answers, with ``holder`` on record (for `GET /ready`)."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
