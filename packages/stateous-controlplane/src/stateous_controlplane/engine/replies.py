@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from stateous.json import JsonText
 from stateous.wire.problems import Refusal
 
 from stateous_controlplane.engine.rows import Task, Token
@@ -29,7 +28,7 @@ class DuplicateReply:
 
 @dataclass(frozen=True, slots=True)
 class GrantReply:
-    """A task that is now the caller's. The memory is put in when the answer is written."""
+    """A task that is now the caller's. Its memory is put in when the answer is written."""
 
     task: Task
     token: Token
@@ -66,9 +65,9 @@ Reply: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ClaimReply:
-    """What a claim got, with the memory of each grant's token and state."""
+    """What a claim got, each with the memory of its token and state as an object's text."""
 
-    grants: tuple[tuple[GrantReply, JsonText], ...]
+    grants: tuple[tuple[GrantReply, str], ...]
     as_list: bool
 
 

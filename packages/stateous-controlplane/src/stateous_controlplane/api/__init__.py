@@ -1,0 +1,1 @@
+"""The HTTP API: requests become commands, replies become answers (`docs/spec/wire.md` 1, 2)."""

@@ -1,0 +1,69 @@
+"""What the API needs of the rest of the control plane, as protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from stateous_controlplane.answers import Answer
+from stateous_controlplane.engine.commands import Request
+
+
+class Follower(Protocol):
+    """Notices that a token changed since the follower was made."""
+
+    def changed(self) -> Awaitable[None]:
+        """Returns once a commit changed the token; at once when one did since the last call.
+
+        Also returns when the control plane stops: :attr:`over` is true then.
+        """
+        ...
+
+    @property
+    def over(self) -> bool:
+        """Whether the control plane stops, so that waiting has no sense any more."""
+        ...
+
+
+class Desk(Protocol):
+    """Where requests that change something are handed in. Its methods belong to the event loop."""
+
+    def ask(self, request: Request) -> Awaitable[Answer]:
+        """The answer, once it is durable.
+
+        Cancelling withdraws a claim that waits: nothing is assigned to it. After the hold is lost
+        every answer is 503 ``not_serving``.
+        """
+        ...
+
+    def follow(self, token: str) -> AbstractContextManager[Follower]:
+        """Follow the commits that change ``token``; used for long polls of reads."""
+        ...
+
+    @property
+    def serving(self) -> bool:
+        """Whether the hold is ours, as far as the control plane knows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The workflow that is served: the document's bytes as the file has them, and its hashes."""
+
+    workflow: str
+    checksum: str
+    contract: str
+    document: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """How the API listens (`docs/spec/wire.md` 1.1, 1.2, 6.3)."""
+
+    #: True when it listens on loopback only: then `Host` must be a loopback name or an allowed one.
+    loopback: bool = True
+    allow_hosts: frozenset[str] = field(default_factory=frozenset)
+    lease_seconds: int = 120
+    access_log: bool = False
