@@ -41,3 +41,6 @@ MAX_DURATION_DAYS: Final = 3650
 
 # Guards (docs/spec/authoring.md 3.2).
 MAX_GUARD_DEPTH: Final = 100
+
+# Graph documents: lists and objects inside one another, the document itself being the first.
+MAX_GRAPH_DEPTH: Final = 200

@@ -1,0 +1,146 @@
+"""Contexts and payloads checked against the schemas of a graph document.
+
+JSON Schema 2020-12, formats not checked, references resolved inside the document and never
+fetched. The validators are compiled once per document. jsonschema-rs (the extra ``charts``) is
+imported on use, because a client that only reads documents does without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from stateous.errors import GraphError
+from stateous.graph.document import GraphDocument
+from stateous.graph.positions import properties_of, reference_to
+from stateous.json import Json, JsonObject, write_json
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, ValidationError
+
+_BASE: Final = "stateous:graph"
+_METASCHEMA: Final = "https://json-schema.org/draft/2020-12/schema"
+
+# jsonschema-rs writes this where a sentence would hold the value; no text of a document has it.
+_MASK: Final = "\x00"
+
+_MOST_PROBLEMS: Final = 20
+_LONGEST_VALUE: Final = 80
+_LONGEST_SENTENCE: Final = 400
+
+
+class SchemaValidator:
+    """One schema of a document, ready to check values and to fill in defaults."""
+
+    def __init__(
+        self, name: str, validator: Draft202012Validator, defaults: Mapping[str, Json]
+    ) -> None:
+        self.name = name
+        self._validator = validator
+        self._defaults = defaults
+
+    def problems(self, value: Json) -> list[str]:
+        """What is wrong with ``value``, as ``<dotted path, or the model's name>: <why>``.
+
+        Empty when it fits. At most 20 problems are told, long values are cut
+        (`docs/spec/wire.md` 2.1).
+        """
+        if self._validator.is_valid(value):
+            return []
+        return list(self._tell(value))
+
+    def with_defaults(self, context: JsonObject) -> JsonObject:
+        """``context`` with the defaults of its missing top-level properties.
+
+        `docs/spec/authoring.md` 2.6. Payloads get none.
+        """
+        missing = {
+            key: deepcopy(default) for key, default in self._defaults.items() if key not in context
+        }
+        return {**missing, **context}
+
+    def _tell(self, value: Json) -> Iterator[str]:
+        errors = iter(self._validator.iter_errors(value))
+        for error in islice(errors, _MOST_PROBLEMS):
+            where = ".".join(map(str, error.instance_path)) or self.name
+            yield f"{_cut(where, _LONGEST_VALUE)}: {_reason(error, value)}"
+        if next(errors, None) is not None:
+            yield f"{self.name}: there are more problems"
+
+
+def compile_schemas(document: GraphDocument) -> Mapping[str, SchemaValidator]:
+    """A validator for each context and payload model of the document.
+
+    Raises:
+        GraphError: a schema of the document, used or not, is no JSON Schema.
+    """
+    from jsonschema_rs import Draft202012, Draft202012Validator, Registry
+
+    schemas = document.schemas
+    metaschema = Draft202012Validator({"$ref": _METASCHEMA}, retriever=_fetch_nothing)
+    for key, schema in schemas.items():
+        wrong = next(iter(metaschema.iter_errors(schema)), None)
+        if wrong is not None:
+            raise _not_a_schema(key, wrong)
+
+    used = {flow.context for flow in document.flows}
+    used |= {event.payload for flow in document.flows for event in flow.events.values()}
+    validators = {}
+    try:
+        registry = Registry(
+            [(_BASE, {"schemas": dict(schemas)})], draft=Draft202012, retriever=_fetch_nothing
+        )
+    except ValueError as error:
+        raise GraphError(f"the schemas cannot be used: {_first_line(error)}") from None
+    for key in schemas:
+        if key not in used:
+            continue
+        try:
+            validator = Draft202012Validator(
+                {"$ref": _BASE + reference_to(key)},
+                registry=registry,
+                retriever=_fetch_nothing,
+                validate_formats=False,
+                mask=_MASK,
+            )
+        except ValueError as error:
+            raise _not_a_schema(key, error) from None
+        validators[key] = SchemaValidator(key, validator, _defaults(schemas, key))
+    return validators
+
+
+def _defaults(schemas: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+    return {
+        name: schema["default"]
+        for name, schema in properties_of(schemas, key).items()
+        if isinstance(schema, dict) and "default" in schema
+    }
+
+
+def _fetch_nothing(uri: str) -> Any:
+    raise ValueError(f"{uri} lies outside the document")
+
+
+def _not_a_schema(key: str, error: ValueError) -> GraphError:
+    return GraphError(f"the schema {key!r} is not a JSON Schema: {_first_line(error)}")
+
+
+def _first_line(error: ValueError) -> str:
+    return _cut(str(error).partition("\n")[0].replace(_MASK, "a value"), _LONGEST_SENTENCE)
+
+
+def _reason(error: ValidationError, value: Any) -> str:
+    sentence = error.message
+    if error.kind.name in ("type", "required"):
+        sentence = sentence.replace('"', "'")
+    if _MASK in sentence:
+        for step in error.instance_path:
+            value = value[step]
+        sentence = sentence.replace(_MASK, _cut(write_json(value), _LONGEST_VALUE))
+    return _cut(sentence, _LONGEST_SENTENCE)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
