@@ -162,6 +162,11 @@ class Timer:
     status: TimerStatus = TimerStatus.PENDING
     ready: bool = True
 
+    @property
+    def pending(self) -> bool:
+        """Whether it can still fire."""
+        return self.status is TimerStatus.PENDING
+
     def copy(self) -> Timer:
         """A row that may be changed without changing this one."""
         return replace(self)

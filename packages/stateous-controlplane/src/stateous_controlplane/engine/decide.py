@@ -1,0 +1,78 @@
+"""The engine's one door: a command on a family becomes a reply and effects.
+
+The laws: no I/O, no clock, no randomness, no logging. A refusal is a value. The family stays as it
+was; whoever accepts the decision lets it evolve by the effects.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, assert_never
+
+from stateous_controlplane.engine.commands import (
+    AddNote,
+    ClaimTask,
+    Command,
+    EndLease,
+    Fire,
+    FireTimer,
+    RenewLease,
+    RepeatGrant,
+    ReportEvent,
+    ReportFailed,
+    ReportWaiting,
+    Start,
+    WriteMemory,
+)
+from stateous_controlplane.engine.effects import Draft, Effects
+from stateous_controlplane.engine.failures import end_lease
+from stateous_controlplane.engine.family import Family, Situation
+from stateous_controlplane.engine.fire import fire
+from stateous_controlplane.engine.notes import add_note, write_memory
+from stateous_controlplane.engine.replies import Reply
+from stateous_controlplane.engine.reports import report_event, report_failed, report_waiting
+from stateous_controlplane.engine.start import start
+from stateous_controlplane.engine.tasks import claim, renew, repeat
+from stateous_controlplane.engine.timers import fire_timer
+
+
+class Decision(NamedTuple):
+    """What a command is answered, and what it changes."""
+
+    reply: Reply
+    effects: Effects
+
+
+def decide(family: Family, command: Command, situation: Situation) -> Decision:
+    """Decide one command on its family, as `docs/spec/wire.md` 3 lays down."""
+    draft = Draft(family, situation)
+    return Decision(_reply(draft, command), draft.effects)
+
+
+def _reply(draft: Draft, command: Command) -> Reply:
+    match command:
+        case ClaimTask():
+            return claim(draft, command)
+        case ReportEvent():
+            return report_event(draft, command)
+        case Start():
+            return start(draft, command)
+        case Fire():
+            return fire(draft, command)
+        case RenewLease():
+            return renew(draft, command)
+        case RepeatGrant():
+            return repeat(draft, command)
+        case ReportWaiting():
+            return report_waiting(draft, command)
+        case ReportFailed():
+            return report_failed(draft, command)
+        case AddNote():
+            return add_note(draft, command)
+        case WriteMemory():
+            return write_memory(draft, command)
+        case EndLease():
+            return end_lease(draft, command)
+        case FireTimer():
+            return fire_timer(draft, command)
+        case _:
+            assert_never(command)

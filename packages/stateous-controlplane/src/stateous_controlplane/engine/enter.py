@@ -1,0 +1,82 @@
+"""Entering a state, and taking a transition as a whole (`docs/spec/wire.md` 3.7)."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from stateous.graph.machine import Flow, ParallelWork, RoutineWork, State
+from stateous.json import JsonText
+from stateous.names import END, TIMEOUT
+from stateous.wire.moments import write_moment
+from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.leave import leave_on
+from stateous_controlplane.engine.routing import Taken
+from stateous_controlplane.engine.rows import Active, KeyUse, Status, Timer, TimerKind
+
+
+def take(
+    draft: Draft,
+    flow: Flow,
+    token: str,
+    event: str,
+    payload: JsonText | None,
+    route: Taken,
+    key: str | None = None,
+) -> None:
+    """The event is accepted: keep its payload, leave the state, enter the target or complete."""
+    row = draft.token(token)
+    accept(draft, token, event, payload, row.state, key)
+    if route.kept is not None:
+        row.context = route.context
+        draft.record(token, "context_changed", keys=[route.kept])
+    leave_on(draft, flow, token, event)
+    arrive(draft, flow, token, route.transition.target)
+
+
+def accept(
+    draft: Draft, token: str, event: str, payload: JsonText | None, state: str, key: str | None
+) -> None:
+    """Record the event, count it, and remember it as the one that enters the next state."""
+    row = draft.token(token)
+    draft.record(token, "event_accepted", key, event=event, payload=payload, state=state)
+    row.counts[event] = row.counts.get(event, 0) + 1
+    row.entered_by = (
+        JsonText.fields(name=event)
+        if payload is None
+        else JsonText.fields(name=event, payload=payload)
+    )
+    if key is not None:
+        draft.use_key(token, key, KeyUse(event, payload))
+
+
+def arrive(draft: Draft, flow: Flow, token: str, target: str) -> None:
+    """Enter ``target``, or complete the token at END."""
+    if target == END:
+        draft.record(token, "completed")
+        draft.end(token, Status.COMPLETED)
+    else:
+        _enter(draft, flow.states[target], token)
+
+
+def _enter(draft: Draft, state: State, token: str) -> None:
+    row = draft.token(token)
+    visit = row.visits.get(state.name, 0) + 1
+    row.visits[state.name] = visit
+    row.configuration = (Active(state.name, visit),)
+    row.entered_at = draft.now
+    draft.record(token, "entered", state=state.name, visit=visit)
+    match state.work:
+        case RoutineWork(queue=queue):
+            task = draft.add_task(row, queue)
+            draft.record(token, "task_queued", task=task.id, state=state.name)
+        case ParallelWork():
+            raise AssertionError(f"{state.name!r} is parallel, and `serve` refuses such documents")
+        case _:
+            assert_never(state.work)
+    if state.timeout is not None:
+        record_timer(draft, draft.add_timer(row, TimerKind.TIMEOUT, TIMEOUT, state.timeout))
+
+
+def record_timer(draft: Draft, timer: Timer) -> None:
+    """Say in the ledger that ``timer`` was set."""
+    draft.record(timer.token, "timer_set", event=timer.event, due_at=write_moment(timer.due_at))

@@ -1,0 +1,78 @@
+"""The family: the rows that a command may read and change together.
+
+A family is a top token and all tokens below it, with their open tasks and pending timers. It is the
+consistency boundary: whatever crosses tokens inside it happens in one command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from stateous.graph.machine import Machine
+from stateous.json import JsonText
+from stateous_controlplane.engine.effects import Effects
+from stateous_controlplane.engine.rows import KeyUse, Task, Timer, Token
+
+
+@dataclass(slots=True)
+class Family:
+    """Rows by id, as far as they are needed. They are read-only: effects replace them.
+
+    ``keys`` holds the idempotency keys that were looked up and found, ``memory`` the places that
+    were looked up.
+    """
+
+    tokens: dict[str, Token] = field(default_factory=dict)
+    tasks: dict[int, Task] = field(default_factory=dict)
+    timers: dict[int, Timer] = field(default_factory=dict)
+    keys: dict[tuple[str, str], KeyUse] = field(default_factory=dict)
+    memory: dict[tuple[str, str], dict[str, JsonText]] = field(default_factory=dict)
+
+    def evolve(self, effects: Effects) -> None:
+        """Take over what a decision changed, so that the next command sees it."""
+        for token in effects.tokens.values():
+            self.tokens[token.token] = token
+        for task in effects.tasks.values():
+            self.tasks[task.id] = task
+        for timer in effects.timers.values():
+            self.timers[timer.id] = timer
+        self.keys.update(effects.keys)
+        for (token_id, state, key), value in effects.memory.items():
+            place = self.memory.setdefault((token_id, state), {})
+            if value is None:
+                place.pop(key, None)
+            else:
+                place[key] = value
+        for token_id in effects.forgotten:
+            for place_of in [each for each in self.memory if each[0] == token_id]:
+                self.memory[place_of] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Vicinity:
+    """What a start has to know of tokens outside its own family.
+
+    ``taken_by`` is the id, as written, that equals the wanted one without regard to case;
+    ``possible_parent`` the token whose child could get the wanted id one day.
+    """
+
+    taken_by: str | None = None
+    possible_parent: Token | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a decision depends on besides its command and family.
+
+    ``now`` is later than every moment in the family. ``next_task`` and ``next_timer`` are fresh
+    ids; the effects say how many of them were used.
+    """
+
+    machines: Mapping[str, Machine]
+    served: Machine | None
+    now: datetime
+    next_task: int
+    next_timer: int
+    vicinity: Vicinity = field(default_factory=Vicinity)
