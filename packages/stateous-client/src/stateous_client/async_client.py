@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, assert_never, overload
 from stateous_client.errors import closed
 from stateous_client.methods import Methods
 from stateous_client.protocol import calls
-from stateous_client.protocol.courses import Course, Items, Reply, Send, Sleep, Walk
+from stateous_client.protocol.courses import Course, Items, Send, Sleep, Walk
 from stateous_client.protocol.dialogue import Dialogue
-from stateous_client.protocol.exchange import Request
+from stateous_client.protocol.exchange import Reply, Request
 from stateous_client.values import (
     Duplicate,
     Entry,
@@ -285,6 +285,18 @@ class AsyncClient(Methods):
         wait: int = 0,
         max: int,
     ) -> list[Grant]: ...
+
+    @overload
+    async def claim(
+        self,
+        supervisor: str,
+        states: Sequence[str],
+        *,
+        jobs: Sequence[str] = (),
+        request: str | None = None,
+        wait: int = 0,
+        max: int | None = None,
+    ) -> Grant | list[Grant] | None: ...
 
     async def claim(
         self,
