@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from stateous.graph.machine import Flow
-from stateous.json import JsonText, same_json
+from stateous.json import Json, JsonText, same_json
 from stateous.limits import MAX_NAME
 from stateous.names import OWN_EVENTS
 from stateous.wire.problems import Code, Refusal
@@ -89,10 +89,9 @@ def shown_event(event: str) -> str:
 
 
 def _same_use(use: KeyUse, command: Fire) -> bool:
-    def value(payload: JsonText | None) -> object:
-        return {} if payload is None else payload.value
+    return use.event == command.event and same_json(_object(use.payload), _object(command.payload))
 
-    return use.event == command.event and same_json(
-        value(use.payload),
-        value(command.payload),  # type: ignore[arg-type]
-    )
+
+def _object(payload: JsonText | None) -> Json:
+    value: Json = {} if payload is None else payload.value
+    return value

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from stateous.wire.problems import Refusal
-
 from stateous_controlplane.engine.rows import Task, Token
 
 
