@@ -1,0 +1,24 @@
+"""The API that routines are written against (`docs/spec/authoring.md` 8.3 to 8.5)."""
+
+from stateous.errors import OutcomeError
+from stateous.routine.context import Context, EnteredBy, Schedule
+from stateous.routine.marks import on_state, state_of
+from stateous.routine.occurrence import Occurrence
+from stateous.routine.outcome import reported_payload
+from stateous.routine.payload import payload_of
+from stateous.routine.sink import Sink
+from stateous.routine.state_ref import StateRef
+
+__all__ = [
+    "Context",
+    "EnteredBy",
+    "Occurrence",
+    "OutcomeError",
+    "Schedule",
+    "Sink",
+    "StateRef",
+    "on_state",
+    "payload_of",
+    "reported_payload",
+    "state_of",
+]
