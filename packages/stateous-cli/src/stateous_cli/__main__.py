@@ -1,0 +1,9 @@
+"""``python -m stateous_cli``."""
+
+from __future__ import annotations
+
+import sys
+
+from stateous_cli.app import main
+
+sys.exit(main())

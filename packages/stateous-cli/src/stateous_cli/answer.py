@@ -1,0 +1,20 @@
+"""What an action says when it succeeded: one value, printed as text or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The outcome of a command.
+
+    ``document`` is what ``--json`` prints, ``lines`` is the text on stdout without it. ``asides``
+    are lines for stderr (warnings, and that a list goes on), printed both ways and first.
+    """
+
+    document: Any
+    lines: Sequence[str]
+    asides: Sequence[str] = ()

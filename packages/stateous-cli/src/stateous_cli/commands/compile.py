@@ -1,0 +1,36 @@
+"""`stateous compile` (`docs/spec/authoring.md` 5)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stateous_cli.commands.options import AsJson
+from stateous_cli.shell import present
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("compile")(compile_flow)
+
+
+def compile_flow(
+    flow: Annotated[
+        Path, typer.Argument(metavar="FLOW", help="The workflow, e.g. orders/flow.py.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="PATH",
+            help="Where the graph file goes. [default: build/<workflow>.json beside FLOW]",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a workflow, and write its graph file."""
+    from stateous_cli.actions import authoring
+
+    present(lambda: authoring.compile_flow(flow, out), as_json=as_json)

@@ -1,0 +1,58 @@
+"""Failures that are to be expected: what stderr says of them, and what ``--json`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stateous.errors import StateousError
+from stateous_cli.output.visible import visible
+
+#: Codes of failures that no control plane answers (`docs/spec/authoring.md` 9.2).
+_OWN_CODES = frozenset({"does_not_import", "invalid_workflow"})
+
+
+class CommandError(StateousError):
+    """A command that cannot be done as it was typed; the text says what to type instead."""
+
+
+class InvalidSource(StateousError):
+    """A workflow that does not compile: one sentence, and a line for each of its problems.
+
+    ``problems`` are objects with ``code``, ``place``, ``workflow`` and ``text``, or None when the
+    source did not come so far.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        sentence: str,
+        lines: Sequence[str] = (),
+        problems: Sequence[dict[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(sentence)
+        self.own_code = code
+        self.lines = tuple(lines)
+        self.problems = problems
+
+
+def failure_text(error: StateousError) -> str:
+    """What stderr says: `error: <sentence>`, and for a workflow a line per problem."""
+    lines = error.lines if isinstance(error, InvalidSource) else ()
+    return "\n".join([f"error: {visible(str(error))}", *map(visible, lines)])
+
+
+def failure_document(error: StateousError) -> dict[str, Any]:
+    """What ``--json`` prints: ``{"error": {"code", "message"}}``; of a workflow its problems too."""
+    document: dict[str, Any] = {"error": {"code": _code(error), "message": str(error)}}
+    if isinstance(error, InvalidSource) and error.problems is not None:
+        document["problems"] = list(error.problems)
+    return document
+
+
+def _code(error: StateousError) -> str:
+    from stateous_client.errors import Refused
+
+    if isinstance(error, Refused):
+        return error.code or "failed"
+    return error.code if error.code in _OWN_CODES else "failed"

@@ -1,0 +1,1 @@
+"""Values as text: pure functions, no terminal, no clock, no client."""

@@ -1,0 +1,41 @@
+"""Between an action and the terminal: where its answer goes, and what a failure looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from stateous.errors import StateousError
+from stateous_cli.answer import Answer
+from stateous_cli.failures import failure_document, failure_text
+from stateous_cli.output.visible import json_text
+
+
+def present(action: Callable[[], Answer], *, as_json: bool) -> None:
+    """Run ``action``, and print its answer.
+
+    With ``as_json`` stdout carries exactly one JSON document, on failure too; stderr is the same
+    both ways. An expected failure (a StateousError) is `error: <sentence>` and exit code 1;
+    everything else is a defect, and keeps its traceback.
+    """
+    try:
+        answer = action()
+    except StateousError as error:
+        typer.echo(failure_text(error), err=True)
+        if as_json:
+            _write_document(failure_document(error))
+        raise typer.Exit(1) from None
+    for line in answer.asides:
+        typer.echo(line, err=True)
+    if as_json:
+        _write_document(answer.document)
+    else:
+        for line in answer.lines:
+            typer.echo(line)
+
+
+def _write_document(document: Any) -> None:
+    # JSON is UTF-8, whatever the terminal speaks.
+    typer.echo(json_text(document).encode())
