@@ -1,1 +1,1 @@
-"""TODO."""
+"""Claims tasks from a control plane, runs their routines and reports what happened."""

@@ -1,0 +1,1 @@
+"""The loops of a supervisor, each one duty: claims, heartbeats, deliveries."""
