@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from stateous.json import Json
 
@@ -96,8 +96,8 @@ def resolve(schemas: Mapping[str, Json], reference: Json) -> Json:
 
 
 def reference_to(key: str) -> str:
-    """The reference that names ``key``, with what a JSON pointer must escape."""
-    return _REFERENCE + key.replace("~", "~0").replace("/", "~1").replace("%", "%25")
+    """The reference that names ``key``, with what a JSON pointer in a URI must escape."""
+    return _REFERENCE + quote(key.replace("~", "~0").replace("/", "~1"))
 
 
 def follow(schemas: Mapping[str, Json], schema: Json) -> Json:
