@@ -7,6 +7,7 @@ trusts what the system trusts. Redirects are never followed.
 
 from __future__ import annotations
 
+import os
 import ssl
 from typing import Any, Final
 
@@ -127,6 +128,9 @@ def _system_error(error: BaseException | None) -> str | None:
         if isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, OSError) and error.errno is not None:
+            # asyncio has words of its own for these; the system's are the same everywhere.
+            if isinstance(error, ConnectionError):
+                return f"[Errno {error.errno}] {os.strerror(error.errno)}"
             return str(error)
         error = error.__cause__ or error.__context__
     return None

@@ -12,8 +12,6 @@ from stateous_client.errors import InvalidArgument
 
 _LABELS = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*", re.ASCII)
 _DOTTED_DIGITS = re.compile(r"[0-9]+(\.[0-9]+){3}", re.ASCII)
-# Where the name of a host ends, a password may stand before it: up to the last `@`.
-_CREDENTIALS = re.compile(r"(?<=//)[^/?#]*@")
 _MAX_PORT: Final = 65_535
 
 
@@ -47,7 +45,7 @@ class Address:
         """
         if not isinstance(url, str):
             raise InvalidArgument(f"the URL of a control plane is a text, not {url!r}")
-        shown = repr(_CREDENTIALS.sub("***@", url))
+        shown = repr(without_credentials(url))
         # urlsplit drops some control characters silently, so they are looked for before.
         if any(not char.isprintable() or char.isspace() for char in url):
             raise InvalidArgument(f"{shown} is no URL: it holds white space or a control character")
@@ -75,6 +73,18 @@ class Address:
             url=f"{scheme}://{user}{at if user else ''}{place}{path}",
             masked=f"{scheme}://{user}{':***' if colon else ''}{at}{place}{path}",
         )
+
+
+def without_credentials(url: str) -> str:
+    """``url``, which may be no URL at all, with ``***`` for whatever stands before its last ``@``.
+
+    A password that was not encoded may hold any character, so nothing finer is safe.
+    """
+    before, at, after = url.rpartition("@")
+    if not at:
+        return url
+    scheme, slashes, _ = before.partition("//")
+    return f"{scheme}{slashes}***@{after}" if slashes else f"***@{after}"
 
 
 def _is_host(host: str, *, bracketed: bool) -> bool:

@@ -6,7 +6,6 @@ version may add keys.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Generic, TypeVar, cast
@@ -14,8 +13,8 @@ from typing import Any, Final, Generic, TypeVar, cast
 from stateous.errors import JsonError
 from stateous.json import read_json
 from stateous.wire import headers
-
 from stateous_client.errors import BadAnswer, Refused, refusal
+from stateous_client.protocol.address import without_credentials
 from stateous_client.protocol.exchange import Answer, Request
 from stateous_client.values import Duplicate, Entry, Grant, Health, Task, Token
 
@@ -24,7 +23,6 @@ T = TypeVar("T")
 # Contexts nest up to 64 levels, and histories, grants and schemas hold them deeper.
 _MAX_DEPTH: Final = 190
 _MAX_MESSAGE: Final = 200
-_CREDENTIALS = re.compile(r"(?<=//)[^/?#\s]*@")
 
 
 class Mismatch(Exception):
@@ -49,7 +47,7 @@ def value_of(request: Request[T], answer: Answer, url: str) -> T:
     if answer.status >= 400 and answer.status not in request.also_read:
         raise _refusal(answer, url)
     if 300 <= answer.status < 400:
-        to = _CREDENTIALS.sub("***@", answer.headers.get("location", "nowhere"))
+        to = without_credentials(answer.headers.get("location", "nowhere"))
         why = f"it redirects ({answer.status}) to {to[:_MAX_MESSAGE]}"
         raise BadAnswer(url, answer.status, why)
     try:

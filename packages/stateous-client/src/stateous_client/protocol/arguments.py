@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from stateous.json import write_json
 from stateous.limits import MAX_IDEMPOTENCY_KEY
-
 from stateous_client.errors import InvalidArgument
 
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
 
 from stateous.wire import headers
-
 from stateous_client.errors import InvalidArgument
 from stateous_client.protocol import answers
 from stateous_client.protocol.answers import Page

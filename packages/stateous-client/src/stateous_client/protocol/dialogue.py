@@ -15,7 +15,6 @@ from itertools import count
 from typing import Final, TypeVar
 
 from stateous.limits import MAX_READ_WAIT
-
 from stateous_client.errors import InvalidArgument, Unreachable
 from stateous_client.protocol import calls
 from stateous_client.protocol.address import Address
@@ -121,7 +120,7 @@ class Dialogue:
             left = end - self.now()
             if left <= 0:
                 verb = "ended" if until == "ended" else "moved"
-                raise TimeoutError(f"the token {token!r} has not {verb} within {timeout} seconds")
+                raise TimeoutError(f"the token {token!r} has not {verb} within {timeout:g} seconds")
             yield from self._rest(began, left)
 
     def watch(self, token: str, after: int) -> Walk[Entry]:
