@@ -14,7 +14,7 @@ import warnings
 from typing import Final
 
 from stateous.errors import GuardError
-from stateous.guards.guard import Guard
+from stateous.guards.guard import Guard, guard_of
 from stateous.guards.nodes import (
     BRANCH_NAMES,
     And,
@@ -70,7 +70,8 @@ def parse_guard(text: str) -> Guard:
     if not isinstance(text, str):
         raise GuardError(text, "a guard is text")
     source = text.strip()
-    return Guard(text, _Lowering(text, source).expression(_python_tree(text, source), 1, None))
+    tree = _Lowering(text, source).expression(_python_tree(text, source), 1, None)
+    return guard_of(text, tree)
 
 
 def _python_tree(text: str, source: str) -> ast.expr:

@@ -39,7 +39,7 @@ class _ScheduleEvent(TypedDict):
 
 
 class Schedule(_ScheduleEvent, total=False):
-    """A timer as the report carries it (`docs/spec/wire.md` 3.9)."""
+    """A timer as a report carries it (`docs/spec/wire.md` 1.5)."""
 
     payload: JsonObject
 
@@ -57,7 +57,7 @@ class Context(Generic[M]):
     """
 
     def __init__(self, grant: Mapping[str, Any], sink: Sink) -> None:
-        """``grant`` is what the control plane answered to the claim (`docs/spec/wire.md` 2.4)."""
+        """``grant`` is what the control plane answered to the claim (`docs/spec/wire.md` 1.5)."""
         self.token: str = grant["token"]
         self.task: int = grant["task"]
         self.visit: int = grant["visit"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from stateous.errors import OutcomeError
@@ -73,7 +73,9 @@ def _dump(event: type[Occurrence[Any]], payload: object) -> object:
                 payload = payload.model_dump(mode="json", by_alias=True, warnings=False)
             payload = validated(event, payload)
         if not isinstance(payload, BaseModel):
-            return TypeAdapter(event.payload_type()).dump_python(payload, mode="json")
+            return TypeAdapter(event.payload_type()).dump_python(
+                payload, mode="json", warnings=False
+            )
         dumped = payload.model_dump(mode="json", by_alias=True, warnings=False)
     except (PydanticSerializationError, RecursionError, ValueError, TypeError) as error:
         if isinstance(error, OutcomeError):
@@ -88,10 +90,9 @@ def _leave_out_nulls(value: object, dumped: Any) -> None:
 
     A custom serializer may have given ``dumped`` another shape; what does not match is left alone.
     """
-    if isinstance(value, BaseModel):
-        if not isinstance(dumped, dict):
-            _leave_out_nulls(getattr(value, "root", None), dumped)
-            return
+    if isinstance(value, RootModel):
+        _leave_out_nulls(value.root, dumped)
+    elif isinstance(value, BaseModel) and isinstance(dumped, dict):
         for name, field in type(value).model_fields.items():
             key = field.serialization_alias or name
             if key not in dumped:

@@ -6,7 +6,7 @@ never an error of ours.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, RootModel
@@ -103,10 +103,9 @@ class Arguments:
     def listed(self, of: str, value: object) -> list[Any]:
         """The items of an iterable, which is read once."""
         try:
-            items: Iterator[Any] = iter(value)  # type: ignore[call-overload]
-        except TypeError:
-            raise self.refuse(f"{of} must be a list, not {shown(value)}") from None
-        return list(items)
+            return list(value)  # type: ignore[call-overload, no-any-return]
+        except Exception as error:
+            raise self.refuse(f"{of} must be a list, not {shown(value)}: {error}") from error
 
     def truth(self, of: str, value: object) -> bool:
         """Whether ``value`` is truthy."""
