@@ -1,0 +1,1 @@
+"""The writer: commands are collected, decided in order, committed once, then answered."""

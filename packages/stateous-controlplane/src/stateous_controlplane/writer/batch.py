@@ -1,0 +1,343 @@
+"""One batch: submissions decided in order of arrival inside one transaction.
+
+All that they need is loaded first. Each command then sees what those before it left. An answer is
+encoded before its effects are accepted, so that what cannot be written as an answer changes nothing.
+The net effects of the whole batch are written once, at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from stateous.json import JsonText, write_json
+from stateous_controlplane.answers import Answer, answer_to, unexpected
+from stateous_controlplane.engine.commands import (
+    Claim,
+    ClaimTask,
+    Command,
+    Fire,
+    FireTimer,
+    Heartbeat,
+    RenewLease,
+    RepeatGrant,
+    Start,
+    WriteMemory,
+)
+from stateous_controlplane.engine.decide import decide
+from stateous_controlplane.engine.effects import Effects
+from stateous_controlplane.engine.family import Situation, Vicinity
+from stateous_controlplane.engine.replies import (
+    ClaimReply,
+    GrantReply,
+    HeartbeatReply,
+    Lost,
+    Reply,
+)
+from stateous_controlplane.engine.start import possible_parent
+from stateous_controlplane.store.port import (
+    Changes,
+    Granted,
+    Needs,
+    NextIds,
+    Remembered,
+    Transaction,
+)
+from stateous_controlplane.writer.catalog import Catalog
+from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims
+from stateous_controlplane.writer.ready import ReadyTasks
+from stateous_controlplane.writer.submission import CommandTime, Submission
+from stateous_controlplane.writer.working_set import WorkingSet
+
+_log = logging.getLogger("stateous.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTerms:
+    """The length of a lease; ``grace``: no lease ends now, and one that is over can be renewed."""
+
+    length: timedelta
+    grace: bool
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a batch came to. It holds once the transaction has committed."""
+
+    ids: NextIds
+    answers: list[tuple[Submission, Answer]] = field(default_factory=list)
+    #: New claims that wait, and those waiting before that have been served.
+    parked: list[ParkedClaim] = field(default_factory=list)
+    served: list[ParkedClaim] = field(default_factory=list)
+    changes: Changes = field(default_factory=Changes)
+
+
+@dataclass(slots=True)
+class _Granted:
+    submission: Submission
+    claim: Claim
+    grants: list[GrantReply]
+
+
+class Batch:
+    """Decides submissions inside ``transaction``."""
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        catalog: Catalog,
+        time: CommandTime,
+        ids: NextIds,
+        lease: LeaseTerms,
+        parked: ParkedClaims,
+    ) -> None:
+        self._transaction = transaction
+        self._catalog = catalog
+        self._time = time
+        self._ids = ids
+        self._lease = lease
+        self._parked_before = parked
+        self._working = WorkingSet()
+        self._ready = ReadyTasks(self._working.tasks)
+        self._granted: list[_Granted] = []
+        self._outcome = Outcome(ids)
+
+    def run(self, submissions: list[Submission]) -> Outcome:
+        """Decide all of ``submissions``, and write what changed."""
+        self._load(submissions)
+        for submission in submissions:
+            if submission.withdrawn:
+                continue
+            try:
+                answer = self._process(submission)
+            except Exception:
+                _log.exception("a command met a defect; nothing of it was done")
+                answer = unexpected()
+            if answer is not None:
+                self._outcome.answers.append((submission, answer))
+        self._answer_claims()
+        self._outcome.changes = self._working.changes()
+        self._outcome.ids = self._ids
+        if self._outcome.changes:
+            self._transaction.write(self._outcome.changes)
+        return self._outcome
+
+    # ── loading ─────────────────────────────────────────────────────────
+
+    def _load(self, submissions: list[Submission]) -> None:
+        loaded = self._transaction.load(_needs([each.request for each in submissions]))
+        self._working.absorb(loaded)
+        self._ready.add(loaded.tasks.values())
+        self._catalog.fetch(self._working.graphs(), self._transaction.graph)
+
+    # ── deciding ────────────────────────────────────────────────────────
+
+    def _process(self, submission: Submission) -> Answer | None:
+        """The answer, or None when it comes later: a claim that got something, or waits."""
+        request = submission.request
+        match request:
+            case Claim():
+                return self._claim(submission, request)
+            case Heartbeat():
+                return self._heartbeat(request)
+            case _:
+                return self._decide(request)[1]
+
+    def _decide(self, command: Command) -> tuple[Reply, Answer]:
+        family = self._working.family_of(command)
+        vicinity = Vicinity()
+        if isinstance(command, Start):
+            vicinity = self._working.vicinity_of(command)
+        situation = Situation(
+            machines=self._catalog,
+            served=self._catalog.served,
+            now=self._time.next(family),
+            next_task=self._ids.task,
+            next_timer=self._ids.timer,
+            vicinity=vicinity,
+        )
+        reply, effects = decide(family, command, situation)
+        answer = answer_to(reply)
+        if effects:
+            self._working.accept(family, effects)
+            self._ids = NextIds(
+                self._ids.task + effects.new_tasks, self._ids.timer + effects.new_timers
+            )
+            self._serve_parked(effects)
+        return reply, answer
+
+    def _heartbeat(self, request: Heartbeat) -> Answer:
+        lost = [
+            task
+            for task in sorted(set(request.tasks))
+            if isinstance(
+                self._decide(
+                    RenewLease(task, request.supervisor, self._lease.length, self._lease.grace)
+                )[0],
+                Lost,
+            )
+        ]
+        return answer_to(HeartbeatReply(tuple(lost)))
+
+    # ── claims ──────────────────────────────────────────────────────────
+
+    def _claim(self, submission: Submission, claim: Claim) -> Answer | None:
+        grants = self._repeated(claim) or self._grant(claim)
+        if grants:
+            self._hand_out(submission, claim, grants)
+            return None
+        if claim.wait and (claim.states or claim.jobs):
+            self._outcome.parked.append(ParkedClaim(submission, claim))
+            return None
+        return nothing_for(claim)
+
+    def _repeated(self, claim: Claim) -> list[GrantReply]:
+        """What the same request was granted before, as far as it is still held."""
+        remembered = self._working.remembered.get(claim.supervisor)
+        if remembered is None or claim.request is None or remembered.request != claim.request:
+            return []
+        replies = [
+            self._decide(
+                RepeatGrant(each.task, claim.supervisor, each.attempt, self._lease.length)
+            )[0]
+            for each in remembered.granted
+        ]
+        return [reply for reply in replies if isinstance(reply, GrantReply)]
+
+    def _grant(self, claim: Claim) -> list[GrantReply]:
+        """The oldest ready tasks of the claim's queues, as many as it may have."""
+        grants: list[GrantReply] = []
+        while len(grants) < (claim.max or 1):
+            task = self._ready.oldest(claim.states)
+            if task is None:
+                break
+            reply, _ = self._decide(ClaimTask(task, claim.supervisor, self._lease.length))
+            if isinstance(reply, GrantReply):
+                grants.append(reply)
+        if grants and claim.request is not None:
+            granted = tuple(Granted(each.task.id, each.task.attempt) for each in grants)
+            self._working.remember(claim.supervisor, Remembered(claim.request, granted))
+        return grants
+
+    def _hand_out(self, submission: Submission, claim: Claim, grants: list[GrantReply]) -> None:
+        """Note the grants for the answer; the same request, waiting too, is granted the same."""
+        self._granted.append(_Granted(submission, claim, grants))
+        if claim.request is None:
+            return
+        for twin in self._waiting_too(claim):
+            again = self._repeated(twin.claim)
+            if again:
+                self._unpark(twin)
+                self._granted.append(_Granted(twin.submission, twin.claim, again))
+
+    def _serve_parked(self, effects: Effects) -> None:
+        """Give what a command has queued to the claims that wait for it."""
+        queued = [task for task in effects.tasks.values() if task.ready]
+        if not queued:
+            return
+        self._ready.add(queued)
+        for parked in self._waiting_for({task.queue for task in queued}):
+            if parked.submission.withdrawn or parked in self._outcome.served:
+                continue
+            grants = self._grant(parked.claim)
+            if grants:
+                self._unpark(parked)
+                self._hand_out(parked.submission, parked.claim, grants)
+
+    def _waiting_for(self, queues: set[str]) -> list[ParkedClaim]:
+        now = [each for each in self._outcome.parked if not queues.isdisjoint(each.claim.states)]
+        return self._unserved(self._parked_before.waiting_for(queues)) + now
+
+    def _waiting_too(self, claim: Claim) -> list[ParkedClaim]:
+        now = [
+            each
+            for each in self._outcome.parked
+            if (each.claim.supervisor, each.claim.request) == (claim.supervisor, claim.request)
+        ]
+        return self._unserved(self._parked_before.same_request(claim)) + now
+
+    def _unserved(self, parked: list[ParkedClaim]) -> list[ParkedClaim]:
+        served = set(map(id, self._outcome.served))
+        return [each for each in parked if id(each) not in served]
+
+    def _unpark(self, parked: ParkedClaim) -> None:
+        if parked in self._outcome.parked:
+            self._outcome.parked.remove(parked)
+        else:
+            self._outcome.served.append(parked)
+
+    def _answer_claims(self) -> None:
+        """Encode the grants, each with the memory of its token and state."""
+        memory: dict[tuple[str, str], dict[str, JsonText]] = {}
+        wanted: set[tuple[str, str]] = set()
+        for granted in self._granted:
+            for grant in granted.grants:
+                place = (grant.task.token, grant.task.state)
+                known = self._working.memory_in_batch(*place)
+                if known is None:
+                    wanted.add(place)
+                else:
+                    memory[place] = known
+        if wanted:
+            memory.update(self._transaction.memory(wanted))
+        for granted in self._granted:
+            reply = ClaimReply(
+                tuple(
+                    (grant, _object_text(memory.get((grant.task.token, grant.task.state), {})))
+                    for grant in granted.grants
+                ),
+                as_list=granted.claim.max is not None,
+            )
+            self._outcome.answers.append((granted.submission, answer_to(reply)))
+
+
+def nothing_for(claim: Claim) -> Answer:
+    """The answer to a claim that gets nothing."""
+    return answer_to(ClaimReply((), as_list=claim.max is not None))
+
+
+def _object_text(members: dict[str, JsonText]) -> str:
+    return "{" + ",".join(f"{write_json(key)}:{text.text}" for key, text in members.items()) + "}"
+
+
+def _needs(requests: list[object]) -> Needs:
+    needs = Needs()
+    others = 0
+    for request in requests:
+        match request:
+            case Start(token=token):
+                needs.tokens.add(token)
+                needs.folded.add(token.lower())
+                parent = possible_parent(token)
+                if parent is not None:
+                    needs.folded.add(parent.lower())
+            case Fire(token=token, key=key):
+                needs.tokens.add(token)
+                if key is not None:
+                    needs.keys.add((token, key))
+            case Claim():
+                for queue in claim_queues(request):
+                    needs.queues[queue] = needs.queues.get(queue, 0) + (request.max or 1)
+                if request.request is not None:
+                    needs.supervisors.add(request.supervisor)
+                continue
+            case Heartbeat(tasks=tasks):
+                needs.tasks.update(tasks)
+            case FireTimer(timer=timer):
+                needs.timers.add(timer)
+            case _:
+                task: int = request.task  # type: ignore[attr-defined]
+                needs.tasks.add(task)
+                if isinstance(request, WriteMemory):
+                    needs.memory_of.add(task)
+        others += 1
+    # Each of the other commands may take one of the oldest tasks out of its queue.
+    for queue in needs.queues:
+        needs.queues[queue] += others
+    return needs
+
+
+def claim_queues(claim: Claim) -> set[str]:
+    """The queues that a claim names. Tasks of runs are none of a workflow's queues."""
+    return set(claim.states)

@@ -1,0 +1,161 @@
+"""Where the event loop hands requests in, and the thread that the sequencer runs on.
+
+The event loop's thread parses and routes; the writer's thread decides and commits. A batch's answers
+come back to the loop in one call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from stateous_controlplane.answers import Answer
+from stateous_controlplane.engine.commands import Claim, Request
+from stateous_controlplane.store.port import Store
+from stateous_controlplane.writer.catalog import Catalog
+from stateous_controlplane.writer.sequencer import NOT_SERVING, Sequencer, Terms
+from stateous_controlplane.writer.submission import Submission
+
+_log = logging.getLogger("stateous.serve")
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def now(self) -> datetime:
+        """The wall clock, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
+
+
+class _Follower:
+    def __init__(self, desk: WriterDesk) -> None:
+        self._desk = desk
+        self.event = asyncio.Event()
+
+    async def changed(self) -> None:
+        if not self.over:
+            await self.event.wait()
+            self.event.clear()
+
+    @property
+    def over(self) -> bool:
+        return self._desk.stopping
+
+
+class WriterDesk:
+    """The writer as the event loop sees it. Make, use and stop it on the loop's thread."""
+
+    def __init__(
+        self, store: Store, catalog: Catalog, terms: Terms, on_lost: Callable[[], None]
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_lost = on_lost
+        self._futures: dict[Submission, asyncio.Future[Answer]] = {}
+        self._followers: dict[str, set[_Follower]] = {}
+        self._wake = threading.Condition()
+        self._stop_asked = False
+        self._clock = SystemClock()
+        self._sequencer = Sequencer(
+            store, catalog, terms, self._clock, self._deliver, self._lost_on_thread
+        )
+        self.stopping = False
+        self._thread = threading.Thread(target=self._work, name="stateous-writer", daemon=True)
+        self._thread.start()
+
+    # ── on the loop's thread ────────────────────────────────────────────
+
+    @property
+    def serving(self) -> bool:
+        """Whether the hold is ours, as far as the control plane knows."""
+        return not self._sequencer.lost
+
+    async def ask(self, request: Request) -> Answer:
+        """The answer, once it is durable; cancelling withdraws a claim that waits."""
+        if self._sequencer.lost:
+            return NOT_SERVING
+        submission = Submission(request)
+        if isinstance(request, Claim):
+            submission.deadline = self._clock.monotonic() + request.wait
+        future: asyncio.Future[Answer] = self._loop.create_future()
+        self._futures[submission] = future
+        self._sequencer.submit(submission)
+        with self._wake:
+            self._wake.notify()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            submission.withdrawn = True
+            raise
+        finally:
+            self._futures.pop(submission, None)
+
+    @contextmanager
+    def follow(self, token: str) -> Iterator[_Follower]:
+        """Follow the commits that change ``token``."""
+        follower = _Follower(self)
+        followers = self._followers.setdefault(token, set())
+        followers.add(follower)
+        try:
+            yield follower
+        finally:
+            followers.discard(follower)
+            if not followers and self._followers.get(token) is followers:
+                del self._followers[token]
+
+    def begin_stop(self) -> None:
+        """Answer everything that waits as if its time were over; new claims do not wait."""
+        self.stopping = True
+        for followers in self._followers.values():
+            for follower in followers:
+                follower.event.set()
+        with self._wake:
+            self._stop_asked = True
+            self._wake.notify()
+
+    async def stopped(self) -> None:
+        """Wait until the writer's thread has ended."""
+        await asyncio.to_thread(self._thread.join)
+
+    def _answer(self, answers: list[tuple[Submission, Answer]], tokens: set[str]) -> None:
+        for submission, answer in answers:
+            future = self._futures.get(submission)
+            if future is not None and not future.done():
+                future.set_result(answer)
+        if self._followers:
+            for token in tokens:
+                for follower in self._followers.get(token, ()):
+                    follower.event.set()
+
+    # ── on the writer's thread ──────────────────────────────────────────
+
+    def _deliver(self, answers: list[tuple[Submission, Answer]], tokens: set[str]) -> None:
+        self._loop.call_soon_threadsafe(self._answer, answers, tokens)
+
+    def _lost_on_thread(self) -> None:
+        self._loop.call_soon_threadsafe(self._on_lost)
+
+    def _work(self) -> None:
+        try:
+            while True:
+                with self._wake:
+                    while not (self._sequencer.busy or self._stop_asked):
+                        left = self._sequencer.wake_at() - self._clock.monotonic()
+                        if left <= 0:
+                            break
+                        self._wake.wait(left)
+                if self._stop_asked:
+                    self._sequencer.stop()
+                    return
+                self._sequencer.step()
+        except Exception:
+            _log.exception("the writer met a defect, and this control plane stops")
+            self._lost_on_thread()
