@@ -120,6 +120,14 @@ def nothing(_answer: Answer) -> None:
     """Any success: a supervisor takes each as an acceptance (2.8)."""
 
 
+def document(answer: Answer) -> dict[str, Any]:
+    """A graph document."""
+    value = any_object(answer)
+    if not _has(value, workflow=str):
+        raise _mismatch(answer, "a graph document")
+    return value
+
+
 def any_object(answer: Answer) -> dict[str, Any]:
     """A JSON object."""
     value = _json(answer)

@@ -300,7 +300,7 @@ def heartbeat(supervisor: str, tasks: Iterable[int]) -> Request[list[int]]:
 
 def workflow() -> Request[dict[str, Any]]:
     """``GET /workflow``."""
-    return _read("/workflow", answers.any_object)
+    return _read("/workflow", answers.document)
 
 
 def health() -> Request[Health]:
