@@ -4,6 +4,8 @@ A workflow is compiled, a control plane serves it and runs its supervisor, three
 way, and their histories are shown. Each command is printed as a newcomer types it, then run.
 """
 
+# ruff: noqa: T201
+
 from __future__ import annotations
 
 import contextlib
