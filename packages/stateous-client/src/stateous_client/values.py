@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, final
 
 TokenStatus: TypeAlias = Literal["active", "paused", "completed", "failed", "cancelled"]
 TaskStatus: TypeAlias = Literal["queued", "claimed", "waiting", "done", "failed", "cancelled"]
@@ -12,6 +12,8 @@ Until: TypeAlias = Literal["ended", "moved"]
 ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled"})
 
 
+# Final, so that a type checker knows `"duplicate" in answer` to tell the two answers of `fire` apart.
+@final
 class Token(TypedDict):
     """One execution of a workflow. ``parent`` is on a child only; moments are ISO 8601, UTC."""
 
@@ -24,6 +26,7 @@ class Token(TypedDict):
     parent: NotRequired[str]
 
 
+@final
 class Duplicate(TypedDict):
     """The answer to an event whose key was used: nothing was done.
 
