@@ -12,7 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from enum import Enum
 
 from stateous_controlplane.answers import Answer
 from stateous_controlplane.engine.commands import Claim, Request
@@ -22,6 +24,13 @@ from stateous_controlplane.writer.sequencer import NOT_SERVING, Sequencer, Terms
 from stateous_controlplane.writer.submission import Submission
 
 _log = logging.getLogger("stateous.serve")
+
+
+class Broken(Enum):
+    """Why the writer ended although nobody asked it to."""
+
+    HOLD_LOST = "another control plane took the database"
+    DEFECT = "a defect"
 
 
 class SystemClock:
@@ -55,17 +64,18 @@ class WriterDesk:
     """The writer as the event loop sees it. Make, use and stop it on the loop's thread."""
 
     def __init__(
-        self, store: Store, catalog: Catalog, terms: Terms, on_lost: Callable[[], None]
+        self, store: Store, catalog: Catalog, terms: Terms, on_broken: Callable[[Broken], None]
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._on_lost = on_lost
+        self._on_broken = on_broken
         self._futures: dict[Submission, asyncio.Future[Answer]] = {}
         self._followers: dict[str, set[_Follower]] = {}
         self._wake = threading.Condition()
-        self._stop_asked = False
+        self._waits_over = False
+        self._end_asked = False
         self._clock = SystemClock()
         self._sequencer = Sequencer(
-            store, catalog, terms, self._clock, self._deliver, self._lost_on_thread
+            store, catalog, terms, self._clock, self._deliver, self._lose_hold
         )
         self.stopping = False
         self._thread = threading.Thread(target=self._work, name="stateous-writer", daemon=True)
@@ -82,6 +92,8 @@ class WriterDesk:
         """The answer, once it is durable; cancelling withdraws a claim that waits."""
         if self._sequencer.lost:
             return NOT_SERVING
+        if isinstance(request, Claim) and self.stopping:
+            request = replace(request, wait=0)
         submission = Submission(request)
         if isinstance(request, Claim):
             submission.deadline = self._clock.monotonic() + request.wait
@@ -111,18 +123,21 @@ class WriterDesk:
             if not followers and self._followers.get(token) is followers:
                 del self._followers[token]
 
-    def begin_stop(self) -> None:
-        """Answer everything that waits as if its time were over; new claims do not wait."""
+    def end_waits(self) -> None:
+        """The control plane stops: whatever waits is answered as if its time were over."""
         self.stopping = True
         for followers in self._followers.values():
             for follower in followers:
                 follower.event.set()
         with self._wake:
-            self._stop_asked = True
+            self._waits_over = True
             self._wake.notify()
 
-    async def stopped(self) -> None:
-        """Wait until the writer's thread has ended."""
+    async def end(self) -> None:
+        """End the writer's thread, once everything that was handed in is answered."""
+        with self._wake:
+            self._end_asked = True
+            self._wake.notify()
         await asyncio.to_thread(self._thread.join)
 
     def _answer(self, answers: list[tuple[Submission, Answer]], tokens: set[str]) -> None:
@@ -140,22 +155,27 @@ class WriterDesk:
     def _deliver(self, answers: list[tuple[Submission, Answer]], tokens: set[str]) -> None:
         self._loop.call_soon_threadsafe(self._answer, answers, tokens)
 
-    def _lost_on_thread(self) -> None:
-        self._loop.call_soon_threadsafe(self._on_lost)
+    def _lose_hold(self) -> None:
+        self._loop.call_soon_threadsafe(self._on_broken, Broken.HOLD_LOST)
 
     def _work(self) -> None:
         try:
-            while True:
-                with self._wake:
-                    while not (self._sequencer.busy or self._stop_asked):
-                        left = self._sequencer.wake_at() - self._clock.monotonic()
-                        if left <= 0:
-                            break
-                        self._wake.wait(left)
-                if self._stop_asked:
-                    self._sequencer.stop()
-                    return
+            while not self._end_asked:
+                self._sleep()
+                if self._waits_over:
+                    self._waits_over = False
+                    self._sequencer.end_waits()
                 self._sequencer.step()
+            self._sequencer.end()
         except Exception:
             _log.exception("the writer met a defect, and this control plane stops")
-            self._lost_on_thread()
+            self._loop.call_soon_threadsafe(self._on_broken, Broken.DEFECT)
+
+    def _sleep(self) -> None:
+        """Until there is something to do."""
+        with self._wake:
+            while not (self._sequencer.busy or self._waits_over or self._end_asked):
+                left = self._sequencer.wake_at() - self._clock.monotonic()
+                if left <= 0:
+                    return
+                self._wake.wait(left)

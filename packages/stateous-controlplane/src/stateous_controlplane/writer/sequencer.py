@@ -117,12 +117,16 @@ class Sequencer:
             return True
         return bool(batch)
 
-    def stop(self) -> None:
-        """Serve what was submitted, and answer waiting claims as if their time were over."""
+    def end_waits(self) -> None:
+        """Answer waiting claims as if their time were over."""
+        self._send([(each.submission, nothing_for(each.claim)) for each in self._parked.drain()])
+
+    def end(self) -> None:
+        """Serve what was submitted, and answer the claims that wait."""
         while self._waiting and not self.lost:
             self._run(self._take())
         self._refuse_all()
-        self._send([(each.submission, nothing_for(each.claim)) for each in self._parked.drain()])
+        self.end_waits()
 
     # ── batches ─────────────────────────────────────────────────────────
 

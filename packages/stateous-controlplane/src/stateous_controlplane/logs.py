@@ -1,0 +1,41 @@
+"""Log lines on stderr, as text or as JSON (`docs/spec/wire.md` 6.3).
+
+Contexts, payloads, memory, keys and tickets are never in them: whoever logs names ids.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import Literal
+
+from stateous.json import write_json
+from stateous.wire.moments import write_moment
+
+LogFormat = Literal["text", "json"]
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": write_moment(datetime.fromtimestamp(record.created, UTC)),
+            "logger": record.name,
+            "level": record.levelname.lower(),
+            "text": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return write_json(line)
+
+
+def set_up_logs(form: LogFormat) -> None:
+    """Send the product's loggers at INFO, all others at WARNING, to stderr."""
+    to_stderr = logging.StreamHandler()
+    if form == "json":
+        to_stderr.setFormatter(_JsonLines())
+    else:
+        to_stderr.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.handlers[:] = [to_stderr]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("stateous").setLevel(logging.INFO)
