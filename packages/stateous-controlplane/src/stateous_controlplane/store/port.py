@@ -18,7 +18,6 @@ from typing import NamedTuple, Protocol
 
 from stateous.errors import StateousError
 from stateous.json import JsonText
-
 from stateous_controlplane.engine.rows import Entry, KeyUse, Task, TaskStatus, Timer, Token
 
 # ── errors ──────────────────────────────────────────────────────────────

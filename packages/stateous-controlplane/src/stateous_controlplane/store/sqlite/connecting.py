@@ -1,0 +1,100 @@
+"""Connections to a database file, and what its errors mean in one sentence."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from stateous_controlplane.store.port import DatabaseBusy, StoreError
+
+#: How long a connection waits for another process's lock, in seconds (`wire.md` 5.2).
+BUSY_TIMEOUT: Final = 30.0
+
+# The statements of one batch are some forty texts; the default of 128 leaves room for reads.
+_CACHED_STATEMENTS: Final = 256
+
+_CAUSES: Final = {
+    sqlite3.SQLITE_BUSY: "another program has locked it",
+    sqlite3.SQLITE_LOCKED: "another program has locked it",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "it may not be written",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_PERM: "permission denied",
+    sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup",
+    sqlite3.SQLITE_IOERR: "the disk does not answer",
+}
+
+
+def cause(error: sqlite3.Error) -> str:
+    """Why it failed, in a few words. The low byte of an error code is its kind."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return _CAUSES.get(code & 0xFF if code is not None else -1, str(error))
+
+
+def cannot_open(file: Path, error: sqlite3.Error | OSError) -> StoreError:
+    """The refusal of a start on a database that cannot be used."""
+    if not file.parent.is_dir():
+        return StoreError(f"cannot open the database {file}: there is no folder {file.parent}")
+    if file.is_dir():
+        return StoreError(f"cannot open the database {file}: it is a folder")
+    why = cause(error) if isinstance(error, sqlite3.Error) else error.strerror or str(error)
+    return StoreError(f"cannot open the database {file}: {why}")
+
+
+def busy(file: Path, error: sqlite3.Error) -> DatabaseBusy | StoreError:
+    """What a failed transaction raises: a constraint broken is a defect, all else is passing."""
+    if isinstance(error, sqlite3.IntegrityError):
+        return StoreError(f"the database {file} refused the changes: {error}")
+    return DatabaseBusy(f"the database {file} cannot be used now: {cause(error)}")
+
+
+def open_writer(file: Path, busy_timeout: float) -> sqlite3.Connection:
+    """The connection that transactions use; it makes the file when there is none."""
+    return _prepared(
+        sqlite3.connect(
+            file,
+            timeout=busy_timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=_CACHED_STATEMENTS,
+        ),
+        "PRAGMA synchronous=FULL",
+    )
+
+
+def open_reader(file: Path, busy_timeout: float) -> sqlite3.Connection:
+    """A connection that cannot write. It never makes the file."""
+    return _prepared(
+        sqlite3.connect(
+            f"{file.as_uri()}?mode=ro",
+            uri=True,
+            timeout=busy_timeout,
+            isolation_level=None,
+            check_same_thread=False,
+        ),
+        "PRAGMA query_only=ON",
+    )
+
+
+@contextmanager
+def reading(file: Path, busy_timeout: float) -> Iterator[sqlite3.Connection]:
+    """A reader for one use."""
+    connection = open_reader(file, busy_timeout)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _prepared(connection: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:
+    try:
+        for pragma in ("PRAGMA foreign_keys=OFF", *pragmas):
+            connection.execute(pragma)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

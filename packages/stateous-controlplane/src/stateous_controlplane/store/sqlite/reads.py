@@ -1,0 +1,104 @@
+"""Reads on SQLite: each thread has a read-only connection of its own, never behind the writer.
+
+One token and a history are hot, and use SQL of their own; the filtered pages are SQLModel's.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from stateous_controlplane.engine.rows import Entry
+from stateous_controlplane.store.port import (
+    DatabaseBusy,
+    Place,
+    TaskFilter,
+    TaskView,
+    TokenFilter,
+    TokenView,
+)
+from stateous_controlplane.store.sqlite import connecting, rows
+
+_TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = ? AND kind = 'token'"
+_EXISTS: Final = "SELECT 1 FROM tokens WHERE token = ? AND kind = 'token'"
+_HISTORY: Final = (
+    f"SELECT {rows.ENTRY} FROM ledger WHERE token = ? AND seq > ? ORDER BY seq LIMIT ?"
+)
+_SERVING: Final = "SELECT serving FROM control_plane WHERE id = 1"
+
+# SQLite's LIMIT takes a negative number as none.
+_NO_LIMIT: Final = -1
+
+
+class SqliteReads:
+    """Read-only queries; each sees the last commit."""
+
+    def __init__(self, file: Path, *, busy_timeout: float = connecting.BUSY_TIMEOUT) -> None:
+        self._file = file
+        self._busy_timeout = busy_timeout
+        self._thread = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._closed = False
+        self._opening = threading.Lock()
+
+    def token(self, token: str) -> TokenView | None:
+        """One token of a workflow."""
+        with self._reading() as connection:
+            row = connection.execute(_TOKEN, (token,)).fetchone()
+        return None if row is None else rows.token_view(row)
+
+    def history(self, token: str, *, after: int, limit: int | None) -> list[Entry] | None:
+        """The entries behind ``after``. A token that exists stays, so two look-ups agree."""
+        with self._reading() as connection:
+            if connection.execute(_EXISTS, (token,)).fetchone() is None:
+                return None
+            found = connection.execute(
+                _HISTORY, (token, after, _NO_LIMIT if limit is None else limit)
+            ).fetchall()
+        return [rows.entry_of(row) for row in found]
+
+    def tokens(
+        self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int
+    ) -> tuple[list[TokenView], bool]:
+        """A page of tokens."""
+        raise NotImplementedError
+
+    def tasks(self, where: TaskFilter, *, behind: int, limit: int) -> tuple[list[TaskView], bool]:
+        """A page of tasks."""
+        raise NotImplementedError
+
+    def holds(self, holder: str) -> bool:
+        """Whether ``holder`` is on record."""
+        with self._reading() as connection:
+            row = connection.execute(_SERVING).fetchone()
+        return row is not None and row[0] == holder
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._opening:
+            self._closed = True
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            yield self._of_this_thread()
+        except sqlite3.Error as error:
+            raise connecting.busy(self._file, error) from error
+
+    def _of_this_thread(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._thread, "connection", None)
+        if connection is None:
+            with self._opening:
+                if self._closed:
+                    raise DatabaseBusy(f"the database {self._file} is closed")
+                connection = connecting.open_reader(self._file, self._busy_timeout)
+                self._opened.append(connection)
+            self._thread.connection = connection
+        return connection

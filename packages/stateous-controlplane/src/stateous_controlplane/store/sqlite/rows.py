@@ -1,0 +1,223 @@
+"""Rows of SQLite as the engine's values and back; each codec beside the columns that it reads.
+
+What an engine command does not look at stays text (:class:`JsonText`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from stateous.json import JsonText, write_json
+from stateous_controlplane.engine.rows import (
+    Active,
+    Entry,
+    KeyUse,
+    Status,
+    Task,
+    TaskStatus,
+    Timer,
+    TimerKind,
+    TimerStatus,
+    Token,
+)
+from stateous_controlplane.store.moments import moment_of, moment_or_none, text_of, text_or_none
+from stateous_controlplane.store.port import TokenView
+
+#: A row as the driver gives it: what its columns hold is known by whoever wrote the SELECT.
+Row: TypeAlias = tuple[Any, ...]
+
+# Looking a status up in a dict costs a fifth of calling its enum.
+_STATUS: Final = {status.value: status for status in Status}
+_TASK_STATUS: Final = {status.value: status for status in TaskStatus}
+_TIMER_STATUS: Final = {status.value: status for status in TimerStatus}
+_TIMER_KIND: Final = {kind.value: kind for kind in TimerKind}
+
+TOKEN: Final = (
+    "token, top, parent, parent_state, parent_visit, workflow, graph, status, configuration, "
+    "context, entered_by, counts, visits, seq, at, entered_at, started_at, paused_at, ended_at"
+)
+
+
+def token_of(row: Row) -> Token:
+    """The token of a row of :data:`TOKEN`."""
+    return Token(
+        token=row[0],
+        top=row[1],
+        parent=row[2],
+        parent_state=row[3],
+        parent_visit=row[4],
+        workflow=row[5],
+        graph=row[6],
+        status=_STATUS[row[7]],
+        configuration=tuple([Active(*pair) for pair in JsonText(row[8]).value]),
+        context=JsonText(row[9]),
+        entered_by=JsonText(row[10]),
+        counts=JsonText(row[11]).value,
+        visits=JsonText(row[12]).value,
+        seq=row[13],
+        at=moment_of(row[14]),
+        entered_at=moment_of(row[15]),
+        started_at=moment_of(row[16]),
+        paused_at=moment_or_none(row[17]),
+        ended_at=moment_or_none(row[18]),
+    )
+
+
+#: What of a token's row never changes, and the rest.
+TOKEN_FIXED: Final = (
+    "token, folded, kind, top, parent, parent_state, parent_visit, workflow, started_at"
+)
+TOKEN_CHANGING: Final = (
+    "graph, state, visit, status, configuration, context, entered_by, counts, visits, seq, at, "
+    "entered_at, paused_at, ended_at"
+)
+
+
+def token_fixed(token: Token) -> Row:
+    """The values of :data:`TOKEN_FIXED`."""
+    return (
+        token.token,
+        token.token.lower(),
+        "token",
+        token.top,
+        token.parent,
+        token.parent_state,
+        token.parent_visit,
+        token.workflow,
+        text_of(token.started_at),
+    )
+
+
+def token_changing(token: Token) -> Row:
+    """The values of :data:`TOKEN_CHANGING`."""
+    state, visit = token.configuration[-1]
+    return (
+        token.graph,
+        state,
+        visit,
+        token.status.value,
+        write_json(token.configuration),
+        token.context.text,
+        token.entered_by.text,
+        write_json(token.counts),
+        write_json(token.visits),
+        token.seq,
+        text_of(token.at),
+        text_of(token.entered_at),
+        text_or_none(token.paused_at),
+        text_or_none(token.ended_at),
+    )
+
+
+def token_position(token: Token) -> Row:
+    """Id, ``seq`` and ``at``."""
+    return (token.token, token.seq, text_of(token.at))
+
+
+TOKEN_VIEW: Final = "token, state, status, visit, context, entered_at, parent"
+
+
+def token_view(row: Row) -> TokenView:
+    """What an answer shows, of a row of :data:`TOKEN_VIEW`."""
+    return TokenView(row[0], row[1], row[2], row[3], row[4], moment_of(row[5]), row[6])
+
+
+TASK_FIXED: Final = "id, token, state, visit, queue"
+TASK_CHANGING: Final = "queued_at, status, ready, attempt, claimed_by, lease_until, last_number"
+TASK: Final = f"{TASK_FIXED}, {TASK_CHANGING}"
+
+
+def task_of(row: Row) -> Task:
+    """The task of a row of :data:`TASK`."""
+    return Task(
+        id=row[0],
+        token=row[1],
+        state=row[2],
+        visit=row[3],
+        queue=row[4],
+        queued_at=moment_of(row[5]),
+        status=_TASK_STATUS[row[6]],
+        ready=bool(row[7]),
+        attempt=row[8],
+        claimed_by=row[9],
+        lease_until=moment_or_none(row[10]),
+        last_number=row[11],
+    )
+
+
+def task_fixed(task: Task) -> Row:
+    """The values of :data:`TASK_FIXED`."""
+    return (task.id, task.token, task.state, task.visit, task.queue)
+
+
+def task_changing(task: Task) -> Row:
+    """The values of :data:`TASK_CHANGING`."""
+    return (
+        text_of(task.queued_at),
+        task.status.value,
+        task.ready,
+        task.attempt,
+        task.claimed_by,
+        text_or_none(task.lease_until),
+        task.last_number,
+    )
+
+
+TIMER_FIXED: Final = "id, token, state, visit, kind, event, payload, set_at"
+TIMER_CHANGING: Final = "due_at, status, ready"
+TIMER: Final = f"{TIMER_FIXED}, {TIMER_CHANGING}"
+
+
+def timer_of(row: Row) -> Timer:
+    """The timer of a row of :data:`TIMER`."""
+    return Timer(
+        id=row[0],
+        token=row[1],
+        state=row[2],
+        visit=row[3],
+        kind=_TIMER_KIND[row[4]],
+        event=row[5],
+        payload=None if row[6] is None else JsonText(row[6]),
+        set_at=moment_of(row[7]),
+        due_at=moment_of(row[8]),
+        status=_TIMER_STATUS[row[9]],
+        ready=bool(row[10]),
+    )
+
+
+def timer_fixed(timer: Timer) -> Row:
+    """The values of :data:`TIMER_FIXED`."""
+    return (
+        timer.id,
+        timer.token,
+        timer.state,
+        timer.visit,
+        timer.kind.value,
+        timer.event,
+        None if timer.payload is None else timer.payload.text,
+        text_of(timer.set_at),
+    )
+
+
+def timer_changing(timer: Timer) -> Row:
+    """The values of :data:`TIMER_CHANGING`."""
+    return (text_of(timer.due_at), timer.status.value, timer.ready)
+
+
+ENTRY: Final = "token, seq, at, kind, key, data"
+
+
+def entry_of(row: Row) -> Entry:
+    """The entry of a row of :data:`ENTRY`."""
+    return Entry(row[0], row[1], moment_of(row[2]), row[3], JsonText(row[5]), row[4])
+
+
+def entry_row(entry: Entry) -> Row:
+    """The values of :data:`ENTRY`."""
+    return (entry.token, entry.seq, text_of(entry.at), entry.kind, entry.key, entry.data.text)
+
+
+def key_use(data: JsonText) -> KeyUse:
+    """What the entry that keeps an idempotency key was for."""
+    payload = data.value.get("payload")
+    return KeyUse(data.value["event"], None if payload is None else JsonText.of(payload))

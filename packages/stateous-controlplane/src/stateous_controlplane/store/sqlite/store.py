@@ -1,0 +1,264 @@
+"""The SQLite store: the hold, what is on record, and the writer's transactions.
+
+The writer's connection is used by one thread at a time. The lock of the operating system is taken
+before the database is opened, so that nothing is written or migrated without it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from stateous_controlplane.store import hold
+from stateous_controlplane.store.migrating import migrate
+from stateous_controlplane.store.moments import moment_or_none, text_of
+from stateous_controlplane.store.port import (
+    GraphRecord,
+    Holder,
+    HoldLost,
+    HoldState,
+    NextIds,
+    StoreError,
+)
+from stateous_controlplane.store.sqlite import connecting
+from stateous_controlplane.store.sqlite.lock import FileLock
+from stateous_controlplane.store.sqlite.reads import SqliteReads
+from stateous_controlplane.store.sqlite.transaction import SqliteTransaction
+from stateous_controlplane.store.versions import VERSION_TABLE, Verdict, judge
+
+_SERVING: Final = "SELECT serving, since FROM control_plane WHERE id = 1"
+_SERVE: Final = "UPDATE control_plane SET serving = ?, since = ? WHERE id = 1"
+_FENCE: Final = "SELECT serving FROM control_plane WHERE id = 1"
+_GIVE_UP: Final = (
+    "UPDATE control_plane SET serving = NULL, since = NULL WHERE id = 1 AND serving = ?"
+)
+_LIVE: Final = "SELECT count(*) FROM tokens WHERE kind = 'token' AND status IN ('active', 'paused')"
+_PIN: Final = (
+    "UPDATE tokens SET graph = ?1 WHERE kind = 'token' AND status IN ('active', 'paused') "
+    "AND graph <> ?1"
+)
+_RECORD: Final = "UPDATE control_plane SET structure = ?, checksum = ? WHERE id = 1"
+_ADD_GRAPH: Final = (
+    "INSERT INTO graphs (graph, kind, name, structure, contract, document, added_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (graph) DO NOTHING"
+)
+_LAST_IDS: Final = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('tasks', 'timers')"
+
+# A graceful stop does not wait for another program's lock as a command does, in milliseconds.
+_STOPPING_TIMEOUT: Final = 2000
+
+
+class SqliteStore:
+    """A database in one file.
+
+    ``busy_timeout``: how long each transaction waits for another program's lock, in seconds.
+    """
+
+    def __init__(self, file: Path, *, busy_timeout: float = connecting.BUSY_TIMEOUT) -> None:
+        self._file = file.resolve()
+        self._busy_timeout = busy_timeout
+        self._lock = FileLock(self._file.with_name(f"{self._file.name}.lock"))
+        self._connection: sqlite3.Connection | None = None
+
+    # ── the hold ────────────────────────────────────────────────────────
+
+    def take_hold(self, holder: str, now: datetime) -> Holder | None:
+        """Take the lock of the operating system, then the row; then migrate.
+
+        A database without tables has no row: there the lock alone is the hold until they are made.
+        """
+        try:
+            if not self._lock.take():
+                return self._other_holder()
+        except OSError as error:
+            raise connecting.cannot_open(self._file, error) from error
+        try:
+            other = self._take_row(holder, now)
+        except BaseException:
+            self.close()
+            raise
+        if other is not None:
+            self.close()
+        return other
+
+    def _other_holder(self) -> Holder:
+        try:
+            with connecting.reading(self._file, self._busy_timeout) as connection:
+                name, since = connection.execute(_SERVING).fetchone()
+        except (sqlite3.Error, TypeError):
+            name, since = None, None  # it is just making the tables
+        return Holder(name or "its name is not on record yet", moment_or_none(since))
+
+    def _take_row(self, holder: str, now: datetime) -> Holder | None:
+        try:
+            connection = connecting.open_writer(self._file, self._busy_timeout)
+            self._connection = connection
+            verdict = judge(*_versions(connection))
+            if verdict is Verdict.EMPTY:
+                connection.execute("PRAGMA journal_mode=WAL")
+                self._migrate()
+            other = self._write_name(connection, holder, now)
+            if other is not None:
+                return other
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.Error as error:
+            raise connecting.cannot_open(self._file, error) from error
+        if verdict is Verdict.OLDER:
+            try:
+                self._migrate()
+            except StoreError:
+                self.give_up_hold(holder)
+                raise
+        return None
+
+    def _migrate(self) -> None:
+        migrate(f"sqlite:///{self._file}")
+
+    def _write_name(
+        self, connection: sqlite3.Connection, holder: str, now: datetime
+    ) -> Holder | None:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            row = connection.execute(_SERVING).fetchone()
+            if row is None:
+                raise StoreError(
+                    f"the database {self._file} lacks the row of its table control_plane: "
+                    "restore it from a backup"
+                )
+            serving, since = row[0], moment_or_none(row[1])
+            if not hold.free_for(holder, serving=serving, since=since, now=now):
+                connection.execute("ROLLBACK")
+                return Holder(serving, since)
+            connection.execute(_SERVE, (holder, text_of(now)))
+            connection.execute("COMMIT")
+        except BaseException:
+            _roll_back(connection)
+            raise
+        return None
+
+    def renew_hold(self, holder: str, now: datetime) -> HoldState:
+        """Look whose name stands in the row; write ``since`` when it is 5 s old, or the row free.
+
+        Raises:
+            DatabaseBusy: the row could not be read or written.
+        """
+        with self._begun() as connection:
+            serving, since = connection.execute(_SERVING).fetchone()
+            state = hold.found(holder, serving)
+            if state is HoldState.TAKEN_BACK or (
+                state is HoldState.OURS and hold.renewal_is_due(moment_or_none(since), now)
+            ):
+                connection.execute(_SERVE, (holder, text_of(now)))
+        return state
+
+    def give_up_hold(self, holder: str) -> None:
+        """Clear the row when it is ours, and free the lock whatever happens.
+
+        Raises:
+            DatabaseBusy: the row could not be cleared. It then speaks for another 30 s to other
+                hosts; this one needs only the lock.
+        """
+        try:
+            if self._connection is not None:
+                self._connection.execute(f"PRAGMA busy_timeout={_STOPPING_TIMEOUT}")
+                with self._begun() as connection:
+                    connection.execute(_GIVE_UP, (holder,))
+        finally:
+            self._lock.free()
+
+    # ── what is on record ───────────────────────────────────────────────
+
+    def serve_graph(self, holder: str, record: GraphRecord, now: datetime) -> int:
+        """Record what is served and pin live tokens to it, unless the structure rule forbids."""
+        with self._begun(holder) as connection:
+            structure = connection.execute(
+                "SELECT structure FROM control_plane WHERE id = 1"
+            ).fetchone()[0]
+            if structure != record.structure:
+                live: int = connection.execute(_LIVE).fetchone()[0]
+                if live:
+                    return live
+            connection.execute(_RECORD, (record.structure, record.checksum))
+            connection.execute(
+                _ADD_GRAPH,
+                (
+                    record.checksum,
+                    record.kind,
+                    record.name,
+                    record.structure,
+                    record.contract,
+                    record.document,
+                    text_of(now),
+                ),
+            )
+            connection.execute(_PIN, (record.checksum,))
+        return 0
+
+    def next_ids(self) -> NextIds:
+        """One more than the greatest that a row ever had."""
+        with self._begun() as connection:
+            last: dict[str, int] = dict(connection.execute(_LAST_IDS).fetchall())
+        return NextIds(last.get("tasks", 0) + 1, last.get("timers", 0) + 1)
+
+    # ── transactions and reads ──────────────────────────────────────────
+
+    @contextmanager
+    def transaction(self, holder: str) -> Iterator[SqliteTransaction]:
+        """A transaction that found ``holder`` in the row after it had the database's lock."""
+        with self._begun(holder) as connection:
+            yield SqliteTransaction(connection)
+
+    @contextmanager
+    def _begun(self, holder: str | None = None) -> Iterator[sqlite3.Connection]:
+        connection = self._connection
+        if connection is None:
+            raise StoreError(f"the database {self._file} is not open: its hold was not taken")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            if holder is not None:
+                serving = connection.execute(_FENCE).fetchone()[0]
+                if serving != holder:
+                    raise HoldLost(
+                        "another control plane took this database "
+                        f"({serving or 'nobody is on record'}); nothing was changed"
+                    )
+            yield connection
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            _roll_back(connection)
+            raise connecting.busy(self._file, error) from error
+        except BaseException:
+            _roll_back(connection)
+            raise
+
+    def reads(self) -> SqliteReads:
+        """Reads of this file, on connections of their own."""
+        return SqliteReads(self._file, busy_timeout=self._busy_timeout)
+
+    def close(self) -> None:
+        """Close the connection and the lock's file; the row stays as it is."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        self._lock.free()
+
+
+def _versions(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
+    tables = [
+        name
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    ]
+    if VERSION_TABLE not in tables:
+        return tables, []
+    recorded = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()
+    return tables, [version for (version,) in recorded]
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    # Some errors (a full disk) have rolled back already.
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")

@@ -1,0 +1,166 @@
+"""One transaction of the writer on SQLite: what a batch loads, and its changes.
+
+Loading goes from what is named to families: tasks and timers lead to tokens, tokens to the live
+rows of their families, these to open tasks and pending timers. Each step is one statement for the
+whole batch, and each look-up is by a key or a partial index, whose condition the query repeats.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from stateous.json import JsonText, write_json
+from stateous_controlplane.store.moments import text_of
+from stateous_controlplane.store.port import Changes, Due, Granted, Loaded, Needs, Remembered
+from stateous_controlplane.store.sqlite import rows, writes
+from stateous_controlplane.store.sqlite.rows import Row
+
+_TASKS: Final = f"SELECT {rows.TASK} FROM tasks WHERE id IN (SELECT value FROM json_each(?))"
+_TIMERS: Final = f"SELECT {rows.TIMER} FROM timers WHERE id IN (SELECT value FROM json_each(?))"
+_QUEUE: Final = (
+    "SELECT "
+    + ", ".join(f"task.{name}" for name in rows.TASK.split(", "))
+    + " FROM json_each(?1) AS queue CROSS JOIN tasks AS task WHERE task.id IN ("
+    "SELECT id FROM tasks WHERE queue = queue.value AND ready ORDER BY queued_at, id LIMIT ?2)"
+)
+_REMEMBERED: Final = (
+    "SELECT supervisor, request, task, attempt FROM claims "
+    "WHERE supervisor IN (SELECT value FROM json_each(?)) ORDER BY supervisor, request, task"
+)
+_FOLDED: Final = "SELECT folded, token FROM tokens WHERE folded IN (SELECT value FROM json_each(?))"
+_FAMILIES: Final = (
+    f"SELECT {rows.TOKEN} FROM tokens WHERE kind = 'token' AND ("
+    "token IN (SELECT value FROM json_each(?1)) OR (top IN ("
+    "SELECT top FROM tokens WHERE token IN (SELECT value FROM json_each(?1))"
+    ") AND status IN ('active', 'paused')))"
+)
+_OPEN_TASKS: Final = (
+    f"SELECT {rows.TASK} FROM tasks WHERE token IN (SELECT value FROM json_each(?1)) "
+    "AND status IN ('queued', 'claimed', 'waiting') "
+    "AND id NOT IN (SELECT value FROM json_each(?2))"
+)
+_PENDING_TIMERS: Final = (
+    f"SELECT {rows.TIMER} FROM timers WHERE token IN (SELECT value FROM json_each(?1)) "
+    "AND status = 'pending' AND id NOT IN (SELECT value FROM json_each(?2))"
+)
+_KEYS: Final = (
+    "SELECT entry.token, entry.key, entry.data FROM json_each(?) AS used "
+    "CROSS JOIN ledger AS entry WHERE entry.token = json_extract(used.value, '$[0]') "
+    "AND entry.key = json_extract(used.value, '$[1]') AND entry.key IS NOT NULL"
+)
+_MEMORY: Final = (
+    "SELECT memory.token, memory.state, memory.key, memory.value FROM json_each(?) AS place "
+    "CROSS JOIN memory WHERE memory.token = json_extract(place.value, '$[0]') "
+    "AND memory.state = json_extract(place.value, '$[1]')"
+)
+_ENDED_LEASES: Final = (
+    "SELECT id FROM tasks WHERE status = 'claimed' AND lease_until < ? "
+    "ORDER BY lease_until, id LIMIT ?"
+)
+_DUE_TIMERS: Final = "SELECT id FROM timers WHERE ready AND due_at <= ? ORDER BY due_at, id LIMIT ?"
+_GRAPH: Final = "SELECT document FROM graphs WHERE graph = ?"
+
+
+class SqliteTransaction:
+    """A transaction that is open on ``connection``, its fence passed."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def load(self, needs: Needs) -> Loaded:
+        """All that ``needs`` names, with families."""
+        found = Loaded()
+        self._named_tasks(needs, found)
+        if needs.timers:
+            for row in self._select(_TIMERS, needs.timers):
+                found.timers[row[0]] = rows.timer_of(row)
+        if needs.folded:
+            found.ids.update(self._select(_FOLDED, {token.lower() for token in needs.folded}))
+        self._families(
+            {
+                *needs.tokens,
+                *found.ids.values(),
+                *(task.token for task in found.tasks.values()),
+                *(timer.token for timer in found.timers.values()),
+            },
+            found,
+        )
+        if needs.keys:
+            for token, key, data in self._select(_KEYS, needs.keys):
+                found.keys[token, key] = rows.key_use(JsonText(data))
+        if needs.memory_of:
+            found.memory = self.memory(
+                {
+                    (task.token, task.state)
+                    for task in map(found.tasks.get, needs.memory_of)
+                    if task is not None
+                }
+            )
+        return found
+
+    def memory(self, places: set[tuple[str, str]]) -> dict[tuple[str, str], dict[str, JsonText]]:
+        """The memory of each (token, state)."""
+        found: dict[tuple[str, str], dict[str, JsonText]] = {place: {} for place in places}
+        if places:
+            for token, state, key, value in self._select(_MEMORY, places):
+                found[token, state][key] = JsonText(value)
+        return found
+
+    def due(self, now: datetime, *, leases: bool, limit: int) -> Due:
+        """Tasks whose lease has ended, and timers that are due, oldest first."""
+        moment = text_of(now)
+        ended: Iterable[Row] = ()
+        if leases:
+            ended = self._connection.execute(_ENDED_LEASES, (moment, limit)).fetchall()
+        due = self._connection.execute(_DUE_TIMERS, (moment, limit)).fetchall()
+        return Due(tuple(row[0] for row in ended), tuple(row[0] for row in due))
+
+    def graph(self, checksum: str) -> str | None:
+        """The text of a document on record."""
+        row = self._connection.execute(_GRAPH, (checksum,)).fetchone()
+        return None if row is None else row[0]
+
+    def write(self, changes: Changes) -> None:
+        """Write a batch's changes."""
+        writes.write(self._connection, changes)
+
+    def _named_tasks(self, needs: Needs, found: Loaded) -> None:
+        named = needs.tasks | needs.memory_of
+        if needs.supervisors:
+            granted: dict[tuple[str, str], list[Granted]] = defaultdict(list)
+            for supervisor, request, task, attempt in self._select(_REMEMBERED, needs.supervisors):
+                granted[supervisor, request].append(Granted(task, attempt))
+                named.add(task)
+            for (supervisor, request), tasks in granted.items():
+                found.remembered[supervisor] = Remembered(request, tuple(tasks))
+        if named:
+            for row in self._select(_TASKS, named):
+                found.tasks[row[0]] = rows.task_of(row)
+        by_limit: dict[int, list[str]] = defaultdict(list)
+        for queue, limit in needs.queues.items():
+            by_limit[limit].append(queue)
+        for limit, queues in by_limit.items():
+            for row in self._connection.execute(_QUEUE, (write_json(queues), limit)).fetchall():
+                found.tasks[row[0]] = rows.task_of(row)
+
+    def _families(self, named: set[str], found: Loaded) -> None:
+        if not named:
+            return
+        for row in self._select(_FAMILIES, named):
+            found.tokens[row[0]] = rows.token_of(row)
+        tokens = write_json(list(found.tokens))
+        for row in self._connection.execute(
+            _OPEN_TASKS, (tokens, write_json(list(found.tasks)))
+        ).fetchall():
+            found.tasks[row[0]] = rows.task_of(row)
+        for row in self._connection.execute(
+            _PENDING_TIMERS, (tokens, write_json(list(found.timers)))
+        ).fetchall():
+            found.timers[row[0]] = rows.timer_of(row)
+
+    def _select(self, text: str, values: Iterable[object]) -> list[Row]:
+        return self._connection.execute(text, (write_json(list(values)),)).fetchall()
