@@ -1,1 +1,1 @@
-"""The HTTP API: requests become commands, replies become answers (`docs/spec/wire.md` 1, 2)."""
+"""The HTTP API (`docs/spec/wire.md` 1 and 2): bytes to commands, answers to bytes."""

@@ -67,3 +67,5 @@ class ApiSettings:
     allow_hosts: frozenset[str] = field(default_factory=frozenset)
     lease_seconds: int = 120
     access_log: bool = False
+    #: The name of our hold, which `GET /ready` looks for on record.
+    holder: str = ""
