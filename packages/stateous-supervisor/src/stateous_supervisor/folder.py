@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, cast
-from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError
@@ -20,12 +18,13 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from stateous_client import InvalidArgument
+from stateous_client.protocol.address import Address
 from stateous_supervisor.errors import SupervisorError
 
 _ENV_PREFIX: Final = "STATEOUS_"
 _MOST_TASKS: Final = 1000
 _MOST_NAME: Final = 128
-_LABEL: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _DIGITS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -123,44 +122,23 @@ def _read_mapping(path: Path) -> dict[str, object]:
     return {key if isinstance(key, str) else _shown(key): value for key, value in found.items()}
 
 
-# The rules. A ValueError's text is what stands behind the setting's name.
+# The rules. A ValueError's text is what stands behind the setting's name; pydantic takes no other.
 
 
 def _url(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"a text is needed, not {_shown(value)}")  # noqa: TRY004 pydantic's way
-    bad = ValueError(
-        f"http:// or https://, a host, and maybe a port are needed, not {_shown(value)}"
-    )
+        raise ValueError(f"a text is needed, not {_shown(value)}")  # noqa: TRY004
     try:
-        parts = urlsplit(value)
-        port = parts.port
-    except ValueError:
-        raise bad from None
-    if (
-        parts.scheme not in ("http", "https")
-        or not _is_host(parts.hostname or "")
-        or port == 0
-        or parts.netloc.endswith(":")
-        or re.search(r"[\s?#\x00-\x1f\x7f]", value)
-    ):
-        raise bad
-    return value.rstrip("/")
-
-
-def _is_host(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return all(_LABEL.fullmatch(label) for label in host.split("."))
-    return True
+        return Address.parse(value).base
+    except InvalidArgument as error:
+        raise ValueError(str(error)) from None
 
 
 def _tasks(value: object) -> int:
     if isinstance(value, str) and _DIGITS.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"a whole number is needed, not {_shown(value)}")
+        raise ValueError(f"a whole number is needed, not {_shown(value)}")  # noqa: TRY004
     if not 1 <= value <= _MOST_TASKS:
         raise ValueError(f"a number from 1 to {_MOST_TASKS} is needed, not {value}")
     return value
@@ -168,7 +146,7 @@ def _tasks(value: object) -> int:
 
 def _name(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"a text is needed, not {_shown(value)}")  # noqa: TRY004 pydantic's way
+        raise ValueError(f"a text is needed, not {_shown(value)}")  # noqa: TRY004
     if not value:
         raise ValueError("at least 1 character")
     if len(value) > _MOST_NAME:

@@ -32,7 +32,6 @@ from typing import Final, TypeAlias, assert_never, cast
 
 from stateous.errors import JsonError
 from stateous.json import read_json, write_json
-
 from stateous_supervisor.errors import OutboxError
 from stateous_supervisor.messages import Attempt, Draft, Kind, Message
 
@@ -119,8 +118,8 @@ class Outbox:
     ) -> Outbox:
         """Open ``folder/.stateous/outbox.db``, made if it is absent, and lock it.
 
-        ``written`` is called on the writer's thread with the new messages of each transaction, in
-        order, once they are on disk.
+        ``written`` is called on the writer's thread with what was put in each transaction, in
+        order, once it is on disk; replacements are not among it.
 
         Raises:
             OutboxError: another supervisor has it; a newer Stateous made it; it is no outbox.
@@ -222,22 +221,23 @@ class Outbox:
             else:
                 _fail(batch[0], error)
             return
-        if new:
-            self._written([message for _, message in new])
-        for done, message in new:
-            done.set_result(message)
+        put = [message for write, message in new if isinstance(write, _Put)]
+        if put:
+            self._written(put)
+        for write, message in new:
+            write.done.set_result(message)
 
-    def _transact(self, batch: Sequence[_Write]) -> list[tuple[Future[Message], Message]]:
-        new: list[tuple[Future[Message], Message]] = []
+    def _transact(self, batch: Sequence[_Write]) -> list[tuple[_Put | _Replace, Message]]:
+        new: list[tuple[_Put | _Replace, Message]] = []
         self._connection.execute("BEGIN")
         try:
             for write in batch:
                 match write:
-                    case _Put(draft, done):
-                        new.append((done, self._insert(draft)))
-                    case _Replace(row, draft, done):
+                    case _Put(draft):
+                        new.append((write, self._insert(draft)))
+                    case _Replace(row, draft):
                         self._connection.execute("DELETE FROM messages WHERE id = ?", (row,))
-                        new.append((done, self._insert(draft)))
+                        new.append((write, self._insert(draft)))
                     case _Remove(row):
                         self._connection.execute("DELETE FROM messages WHERE id = ?", (row,))
                     case _Forget(attempt):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 
 from stateous_supervisor.messages import Attempt, Message
 
@@ -20,11 +19,9 @@ class Pending:
         self._queues: dict[int, deque[Message]] = {}
         self._staying: set[int] = set()
 
-    def add(self, message: Message) -> bool:
-        """Queue a message; whether it is the only one of its task, so that somebody must send it."""
-        queue = self._queues.setdefault(message.task, deque())
-        queue.append(message)
-        return len(queue) == 1
+    def add(self, message: Message) -> None:
+        """Queue a message behind those of its task."""
+        self._queues.setdefault(message.task, deque()).append(message)
 
     def head(self, task: int) -> Message | None:
         """The message of the task to send now; none when all are gone, or stay."""
@@ -66,12 +63,7 @@ class Pending:
         """Whether the task's messages wait for the next start."""
         return task in self._staying
 
-    def tasks(self) -> tuple[int, ...]:
-        """The tasks that have messages, those whose first message is oldest first."""
-        return tuple(sorted(self._queues, key=lambda task: self._queues[task][0].id))
-
-    def __iter__(self) -> Iterator[Message]:
-        return iter(sorted((m for q in self._queues.values() for m in q), key=lambda m: m.id))
-
-    def __len__(self) -> int:
-        return sum(map(len, self._queues.values()))
+    def first(self) -> Message | None:
+        """The oldest message that is the first of its task and does not stay."""
+        heads = [queue[0] for task, queue in self._queues.items() if task not in self._staying]
+        return min(heads, key=lambda message: message.id, default=None)

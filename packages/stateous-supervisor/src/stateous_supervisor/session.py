@@ -22,7 +22,6 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from stateous.limits import MAX_GRANTS_PER_CLAIM
-
 from stateous_supervisor.backoff import Backoff
 from stateous_supervisor.messages import Attempt
 from stateous_supervisor.pace import Pace

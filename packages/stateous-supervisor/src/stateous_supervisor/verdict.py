@@ -1,14 +1,14 @@
-"""What the answer to a message means for the message (`docs/spec/authoring.md` 8.5, 8.6; pure).
+"""What a refused message comes to (`docs/spec/authoring.md` 8.5, 8.6; pure).
 
 ::
 
-    answer                                  note, memory    report
-    below 400                               drop            drop
-    none, 502, 503, 504                     again           again
+    refused with                            note, memory    report
     404 task_not_found, 409 attempt_over    drop            drop
     409, anything else                      drop            ask a heartbeat: lost → drop
                                                                              held → fail instead
-    any other                               drop            fail instead
+    any other status                        drop            fail instead
+
+An acceptance drops the message too; no answer, and 502, 503, 504, say nothing about it.
 
 *Fail instead* puts one `failed` report in the place of the refused one. When that one is refused
 too it is dropped: the lease's end settles the attempt.
@@ -21,6 +21,7 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from stateous_supervisor.messages import Draft, Message
+from stateous_supervisor.outcome import failed
 
 #: How the error of the report begins that stands in for a refused one.
 REFUSED: Final = "the control plane refused the report: "
@@ -54,10 +55,9 @@ Answer: TypeAlias = Accepted | Refused | Unanswered
 
 
 class Verdict(Enum):
-    """What is to be done with a message after its answer."""
+    """What is to be done with a refused message."""
 
     DROP = "drop"
-    AGAIN = "again"
     ASK = "ask a heartbeat"
     FAIL = "fail instead"
 
@@ -65,20 +65,16 @@ class Verdict(Enum):
 _OVER: Final = frozenset({"task_not_found", "attempt_over"})
 
 
-def judge(message: Message, answer: Answer) -> Verdict:
+def judge(message: Message, refused: Refused) -> Verdict:
     """What is to be done with ``message``, by the table above."""
-    if isinstance(answer, Unanswered):
-        return Verdict.AGAIN
-    if isinstance(answer, Accepted) or message.kind != "report" or _stands_in(message):
+    if message.kind != "report" or _stands_in(message) or refused.code in _OVER:
         return Verdict.DROP
-    if answer.code in _OVER:
-        return Verdict.DROP
-    return Verdict.ASK if answer.status == 409 else Verdict.FAIL
+    return Verdict.ASK if refused.status == 409 else Verdict.FAIL
 
 
 def failed_instead(message: Message, refusal: Refused) -> Draft:
     """The report that takes the place of a refused one."""
-    body = failed_body(REFUSED + refusal.text, message.attempt.number)
+    body = failed(REFUSED + refusal.text, message.attempt.number)
     return Draft(message.attempt, message.token, "report", body)
 
 

@@ -1,0 +1,123 @@
+"""From a grant to its report in the outbox: begins attempts, and ends or forgets them.
+
+Lives on the supervisor's own event loop. Whatever other threads tell is posted there first, so that
+the session has one user.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Final
+
+from stateous.json import JsonObject
+from stateous_supervisor.loops.bell import Bell
+from stateous_supervisor.loops.delivery import DeliveryLoop
+from stateous_supervisor.messages import Attempt, Draft, Message
+from stateous_supervisor.outbox import Outbox
+from stateous_supervisor.outcome import idle_timers, told
+from stateous_supervisor.registry import Routine
+from stateous_supervisor.runner import Runner
+from stateous_supervisor.session import Session
+
+_log: Final = logging.getLogger("stateous.supervisor")
+
+
+class Attempts:
+    """The attempts of this supervisor. Its methods are called on the event loop.
+
+    ``post`` has the loop call a function, from any thread. ``bell`` is rung when a place gets free
+    or an attempt is settled.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        runner: Runner,
+        outbox: Outbox,
+        delivery: DeliveryLoop,
+        *,
+        routines: Mapping[str, Routine],
+        bell: Bell,
+        post: Callable[..., None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._session = session
+        self._runner = runner
+        self._outbox = outbox
+        self._delivery = delivery
+        self._routines = routines
+        self._bell = bell
+        self._post = post
+        self._clock = clock
+        self._tokens: dict[Attempt, str] = {}
+
+    def begin(self, attempt: Attempt, grant: Mapping[str, Any]) -> None:
+        """Run the routine of a grant that the session holds."""
+        token, state = grant["token"], grant["state"]
+        self._tokens[attempt] = token
+        _log.info("task %d: %s of %s, attempt %d", attempt.task, state, token, attempt.number)
+        self._runner.start(attempt, self._routines[state], grant)
+
+    def ended(self, attempt: Attempt, outcome: JsonObject | None) -> None:
+        """The routine ended. Without an outcome, because it was cancelled, nothing is reported."""
+        if self._session.ended(self._clock(), attempt):
+            if outcome is None:
+                self.settled(attempt)
+            else:
+                self._report(attempt, outcome)
+        self._bell.ring()
+
+    def written(self, messages: Sequence[Message]) -> None:
+        """These are on disk. Those of a lost attempt go no further."""
+        for message in messages:
+            if self._session.holds(message.attempt):
+                self._delivery.send(message)
+            else:
+                self._outbox.remove(message)
+
+    def lost(self, attempts: Sequence[Attempt]) -> None:
+        """A heartbeat brought these back as lost."""
+        for attempt in self._session.lost(self._clock(), attempts):
+            _log.warning(
+                "task %d of %s: the control plane took it back; cancelling its routine",
+                attempt.task,
+                self._tokens.pop(attempt),
+            )
+            self._runner.cancel(attempt)
+            self._delivery.forget(attempt)
+        self._bell.ring()
+
+    def settled(self, attempt: Attempt) -> None:
+        """The attempt is over for this supervisor."""
+        self._session.settled(attempt)
+        self._tokens.pop(attempt, None)
+        self._bell.ring()
+
+    def cancel_all(self) -> None:
+        """Cancel every routine that runs; a routine may still end with an outcome."""
+        for held in self._session.held:
+            self._runner.cancel(held.attempt)
+
+    def _report(self, attempt: Attempt, outcome: JsonObject) -> None:
+        token = self._tokens[attempt]
+        timers = idle_timers(outcome)
+        if timers:
+            _log.warning(
+                "task %d of %s: the timers of %s have no effect: the move by %s cancels them",
+                attempt.task,
+                token,
+                ", ".join(timers),
+                told(outcome),
+            )
+        written = self._outbox.put(Draft(attempt, token, "report", outcome))
+        written.add_done_callback(functools.partial(self._look, attempt))
+
+    def _look(self, attempt: Attempt, written: Future[Message]) -> None:
+        error = written.exception()
+        if error is not None:
+            # Without the disk the attempt cannot be reported safely: its lease's end settles it.
+            _log.error("task %d: its report is lost: %s", attempt.task, error)
+            self._post(self.settled, attempt)

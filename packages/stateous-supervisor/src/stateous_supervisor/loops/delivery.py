@@ -1,0 +1,259 @@
+"""The delivery loop: sends what is on disk, in order per task (`docs/spec/authoring.md` 8.6).
+
+Each task that has messages has a courier, who sends them one after the other until none is left.
+Couriers work at the same time, over kept connections. A message that gets no answer is sent again
+without end, until the supervisor stops: then it has one try more, and stays on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final, assert_never, cast
+
+from stateous_client import AsyncClient, BadAnswer, ClientError
+from stateous_supervisor.backoff import Backoff
+from stateous_supervisor.errors import OutboxError
+from stateous_supervisor.loops.answers import refusal, unanswered
+from stateous_supervisor.messages import Attempt, Kind, Message
+from stateous_supervisor.outbox import Outbox
+from stateous_supervisor.outcome import told
+from stateous_supervisor.pace import Pace
+from stateous_supervisor.pending import Pending
+from stateous_supervisor.verdict import (
+    Accepted,
+    Answer,
+    Refused,
+    Unanswered,
+    Verdict,
+    failed_instead,
+    judge,
+)
+
+# More requests at once than this make no control plane faster.
+_AT_ONCE: Final = 32
+
+_log: Final = logging.getLogger("stateous.supervisor")
+
+
+class DeliveryLoop:
+    """The couriers. Everything happens on one event loop.
+
+    ``settled`` is told of each attempt whose report is answered for good, or stays on disk;
+    ``changed`` is called when a courier has nothing left to send.
+    """
+
+    def __init__(
+        self,
+        plane: AsyncClient,
+        outbox: Outbox,
+        *,
+        supervisor: str,
+        settled: Callable[[Attempt], None],
+        changed: Callable[[], None],
+        pace: Pace,
+    ) -> None:
+        self._plane = plane
+        self._outbox = outbox
+        self._supervisor = supervisor
+        self._settled = settled
+        self._changed = changed
+        self._pace = pace
+        self._pending = Pending()
+        self._couriers: set[asyncio.Task[None]] = set()
+        self._served: set[int] = set()
+        self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._stopping = asyncio.Event()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no message is on its way."""
+        return not self._served
+
+    def stop(self) -> None:
+        """Each message that still waits, or comes, has one try."""
+        self._stopping.set()
+
+    async def send_left(self, messages: Sequence[Message]) -> None:
+        """Send what an earlier run left, in order, one at a time; return when none can go."""
+        for message in messages:
+            self._pending.add(message)
+        while (first := self._pending.first()) is not None:
+            await self._deliver(first)
+
+    def send(self, message: Message) -> None:
+        """Send a message that is on disk, after those of its task before it."""
+        self._pending.add(message)
+        if self._pending.stays(message.task):
+            self._leave(message)
+        elif message.task not in self._served:
+            self._served.add(message.task)
+            courier = asyncio.get_running_loop().create_task(self._run(message.task))
+            self._couriers.add(courier)
+            courier.add_done_callback(self._couriers.discard)
+
+    def forget(self, attempt: Attempt) -> None:
+        """The attempt is lost: its messages are dropped, here and on disk."""
+        self._pending.forget(attempt)
+        self._outbox.forget(attempt)
+
+    async def close(self) -> None:
+        """Cancel the couriers; what they have not sent stays on disk."""
+        for courier in self._couriers:
+            courier.cancel()
+        await asyncio.gather(*self._couriers, return_exceptions=True)
+
+    async def _run(self, task: int) -> None:
+        try:
+            while (message := self._pending.head(task)) is not None:
+                await self._deliver(message)
+        finally:
+            self._served.discard(task)
+            self._changed()
+
+    async def _deliver(self, message: Message) -> None:
+        """Send the first message of a task until it is settled, or stays, or is forgotten."""
+        backoff = Backoff(self._pace.backoff)
+        while self._pending.head(message.task) is message:
+            last_try = self._stopping.is_set()
+            answer = await self._send(message)
+            if not isinstance(answer, Unanswered):
+                return await self._settle(message, answer)
+            if last_try:
+                return self._stay(message.task)
+            await self._wait(backoff, answer)
+        return None
+
+    async def _settle(self, message: Message, answer: Accepted | Refused) -> None:
+        _tell(message, answer)
+        if isinstance(answer, Accepted):
+            return self._drop(message)
+        verdict = judge(message, answer)
+        if verdict is Verdict.ASK:
+            held = await self._is_held(message)
+            if held is None:
+                return self._stay(message.task)
+            verdict = Verdict.FAIL if held else Verdict.DROP
+        if verdict is Verdict.FAIL:
+            return await self._fail(message, answer)
+        return self._drop(message)
+
+    async def _send(self, message: Message) -> Answer:
+        try:
+            async with self._at_once:
+                await self._call(message)
+        except BadAnswer:
+            # Any status below 400 is an acceptance here (docs/spec/wire.md 2.8).
+            return Accepted()
+        except ClientError as error:
+            return unanswered(error) or refusal(error)
+        return Accepted()
+
+    async def _call(self, message: Message) -> None:
+        # The client checks the types of what a foreign row may hold.
+        body = cast("dict[str, Any]", message.body)
+        attempt = message.attempt.number
+        match message.kind:
+            case "report":
+                outcome = {**body, "attempt": attempt, "supervisor": self._supervisor}
+                await self._plane.send_report(message.task, outcome)
+            case "note":
+                text = body.get("text", "")
+                await self._plane.note(message.task, text, attempt=attempt, number=message.id)
+            case "memory":
+                key, value = body.get("key", ""), body.get("value")
+                await self._plane.memory(
+                    message.task, key, value, attempt=attempt, number=message.id
+                )
+            case _:
+                assert_never(message.kind)
+
+    async def _is_held(self, message: Message) -> bool | None:
+        """Whether the task is still ours; None when nobody answered before the stop."""
+        backoff = Backoff(self._pace.backoff)
+        while True:
+            last = self._stopping.is_set()
+            try:
+                lost = await self._plane.heartbeat(self._supervisor, [message.task])
+            except ClientError as error:
+                silence = unanswered(error)
+                if silence is None:
+                    _log.warning("the control plane refused a heartbeat: %s", refusal(error).text)
+                    # A failed report that does not fit is refused, and harms nothing.
+                    return True
+                if last:
+                    return None
+                await self._wait(backoff, silence)
+            else:
+                return message.task not in lost
+
+    async def _fail(self, message: Message, refused: Refused) -> None:
+        try:
+            written = self._outbox.replace(message, failed_instead(message, refused))
+            by = await asyncio.wrap_future(written)
+        except OutboxError as error:
+            _log.error("task %d of %s: %s", message.task, message.token, error)
+            self._drop(message)
+        else:
+            self._pending.replace(message, by)
+
+    async def _wait(self, backoff: Backoff, silence: Unanswered) -> None:
+        delay = backoff.unanswered()
+        _log.warning(
+            "cannot reach the control plane at %s (%s); trying again in %gs",
+            self._plane.url,
+            silence.reason,
+            delay,
+        )
+        try:
+            async with asyncio.timeout(delay):
+                await self._stopping.wait()
+        except TimeoutError:
+            pass
+
+    def _drop(self, message: Message) -> None:
+        self._pending.done(message)
+        self._outbox.remove(message)
+        if message.kind == "report":
+            self._settled(message.attempt)
+
+    def _stay(self, task: int) -> None:
+        for message in self._pending.stay(task):
+            self._leave(message)
+
+    def _leave(self, message: Message) -> None:
+        if message.kind == "report":
+            _log.warning(
+                "task %d of %s: the control plane cannot be reached; the report stays in the "
+                "outbox for the next start",
+                message.task,
+                message.token,
+            )
+            self._settled(message.attempt)
+
+
+_WHAT: Final[dict[Kind, str]] = {
+    "report": "the report",
+    "note": "a note",
+    "memory": "a memory write",
+}
+
+
+def _tell(message: Message, answer: Accepted | Refused) -> None:
+    match answer:
+        case Refused():
+            _log.warning(
+                "task %d of %s: the control plane refused %s: %s",
+                message.task,
+                message.token,
+                _WHAT[message.kind],
+                answer.text,
+            )
+        case Accepted():
+            if message.kind == "report":
+                _log.info(
+                    "task %d of %s: reported %s", message.task, message.token, told(message.body)
+                )
+        case _:
+            assert_never(answer)

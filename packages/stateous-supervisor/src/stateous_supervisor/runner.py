@@ -1,0 +1,196 @@
+"""Runs routines: `async def` ones on an event loop of their own, `def` ones in daemon threads.
+
+The author's code never runs on the thread of the claims and deliveries, nor on that of the
+heartbeats; a routine that blocks harms at most the other `async def` routines. What a routine ends
+with is made an outcome where it ended, because that runs the author's code too (validators, `repr`).
+
+A thread cannot be stopped. What is left of a cancelled `def` routine runs on, and is not listened
+to; being a daemon, it ends with the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from stateous.json import Json, JsonObject
+from stateous.routine import Context
+from stateous_supervisor.messages import Attempt, Draft, Kind, Message
+from stateous_supervisor.outbox import Outbox
+from stateous_supervisor.outcome import failed, raised, returned
+from stateous_supervisor.registry import Routine
+
+#: Called from any thread when a routine has ended: with its outcome, or with None when it was
+#: cancelled by :meth:`Runner.cancel` and did not object.
+Ended: TypeAlias = Callable[[Attempt, JsonObject | None], None]
+
+_log = logging.getLogger("stateous.supervisor")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sink:
+    """Where `ctx.note` and `ctx.memory` of one attempt go: to the outbox, at once."""
+
+    outbox: Outbox
+    attempt: Attempt
+    token: str
+    #: A `def` routine waits until its message is on disk; the routines' loop must not.
+    waits: bool
+
+    def note(self, text: str) -> None:
+        self._put("note", {"text": text})
+
+    def memory(self, key: str, value: Json) -> None:
+        self._put("memory", {"key": key, "value": value})
+
+    def _put(self, kind: Kind, body: JsonObject) -> None:
+        done = self.outbox.put(Draft(self.attempt, self.token, kind, body))
+        if self.waits:
+            done.result()
+        else:
+            done.add_done_callback(functools.partial(self._look, kind))
+
+    def _look(self, kind: Kind, done: Future[Message]) -> None:
+        error = done.exception()
+        if error is not None:
+            _log.error(
+                "task %d of %s: its %s is lost: %s", self.attempt.task, self.token, kind, error
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A routine, and what it is called with."""
+
+    routine: Routine
+    attempt: Attempt
+    ctx: Context[Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.routine.ref.name} of {self.ctx.token} (task {self.attempt.task})"
+
+
+class Runner:
+    """The routines that run. Its methods are called from one thread."""
+
+    def __init__(self, outbox: Outbox, ended: Ended) -> None:
+        self._outbox = outbox
+        self._ended = ended
+        self._tasks: dict[Attempt, asyncio.Task[JsonObject]] = {}
+        self._cancelled: set[Attempt] = set()
+        self.loop = asyncio.new_event_loop()
+        self._closing = False
+        self._thread = threading.Thread(target=self._turn, name="routines", daemon=True)
+        self._thread.start()
+
+    def start(self, attempt: Attempt, routine: Routine, grant: Mapping[str, Any]) -> None:
+        """Run the routine of a grant. Its end is told through ``ended``."""
+        sink = _Sink(self._outbox, attempt, grant["token"], waits=not routine.on_loop)
+        call = _Call(routine, attempt, Context(grant, sink))
+        if routine.on_loop:
+            self.loop.call_soon_threadsafe(self._begin, call)
+            return
+        thread = threading.Thread(target=self._in_thread, args=(call,), name=call.name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system gives no more threads
+            self._ended(attempt, raised(error, attempt.number))
+
+    def cancel(self, attempt: Attempt) -> None:
+        """Cancel the routine if it is an `async def` one; a thread runs on."""
+        self.loop.call_soon_threadsafe(self._cancel, attempt)
+
+    def close(self, timeout: float) -> None:
+        """Cancel what still runs on the loop, and end the loop within ``timeout`` seconds."""
+        self._closing = True
+        self.loop.call_soon_threadsafe(self._wind_up)
+        self._thread.join(timeout)
+
+    # On a thread of its own
+
+    def _in_thread(self, call: _Call) -> None:
+        try:
+            value = call.routine.call(call.ctx)
+            if inspect.iscoroutine(value):
+                value.close()
+                outcome = failed(
+                    f"the routine of {call.routine.ref.name!r} is a def that returned a coroutine: "
+                    f"write it as async def",
+                    call.attempt.number,
+                )
+            else:
+                outcome = returned(call.routine.ref, value, call.ctx)
+        except BaseException as error:
+            outcome = _raised(call, error)
+        self._ended(call.attempt, outcome)
+
+    # On the routines' loop
+
+    def _turn(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        while not self._closing:
+            try:
+                self.loop.run_forever()
+            except (SystemExit, KeyboardInterrupt) as error:
+                # Raised in a task that a routine made; the loop goes on for the other routines.
+                _log.error("a task of a routine raised %s", type(error).__name__)
+        self.loop.close()
+
+    def _begin(self, call: _Call) -> None:
+        task = self.loop.create_task(self._run(call), name=call.name)
+        self._tasks[call.attempt] = task
+        task.add_done_callback(functools.partial(self._done, call.attempt))
+
+    async def _run(self, call: _Call) -> JsonObject:
+        try:
+            value = await call.routine.call(call.ctx)
+            return returned(call.routine.ref, value, call.ctx)
+        except asyncio.CancelledError as error:
+            if call.attempt in self._cancelled:
+                raise
+            return _raised(call, error)
+        except BaseException as error:
+            return _raised(call, error)
+
+    def _done(self, attempt: Attempt, task: asyncio.Task[JsonObject]) -> None:
+        del self._tasks[attempt]
+        self._cancelled.discard(attempt)
+        self._ended(attempt, None if task.cancelled() else task.result())
+
+    def _cancel(self, attempt: Attempt) -> None:
+        task = self._tasks.get(attempt)
+        if task is not None:
+            self._cancelled.add(attempt)
+            task.cancel()
+
+    def _wind_up(self) -> None:
+        for attempt in self._tasks:
+            self._cancel(attempt)
+        self.loop.create_task(self._stop_when_done(set(self._tasks.values())))
+
+    async def _stop_when_done(self, tasks: set[asyncio.Task[JsonObject]]) -> None:
+        if tasks:
+            await asyncio.wait(tasks)
+        await self.loop.shutdown_asyncgens()
+        self.loop.stop()
+
+
+def _raised(call: _Call, error: BaseException) -> JsonObject:
+    # The first frame is the one above; the author's code begins behind it.
+    trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    _log.warning(
+        "task %d of %s: the routine of %s raised",
+        call.attempt.task,
+        call.ctx.token,
+        call.routine.ref.name,
+        exc_info=(type(error), error, trace),
+    )
+    return raised(error, call.attempt.number)

@@ -1,0 +1,167 @@
+"""A supervisor at work: its parts together, from the first message to the last (8.6, 8.7).
+
+How it ends. The first stop begins the *draining*: no new claims, running routines finish, and each
+message that is not answered has one more try; it is over when no attempt is held any more. The
+second stop begins the *aborting*: routines are cancelled and have some seconds to end, then what
+they said has some seconds to be sent. Whatever is not sent is in the outbox in both cases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from stateous_client import AsyncClient, Client
+from stateous_supervisor.attempts import Attempts
+from stateous_supervisor.folder import Settings
+from stateous_supervisor.loops.bell import Bell
+from stateous_supervisor.loops.claim import ClaimLoop
+from stateous_supervisor.loops.delivery import DeliveryLoop
+from stateous_supervisor.loops.heartbeat import HeartbeatLoop
+from stateous_supervisor.messages import Attempt, Message
+from stateous_supervisor.outbox import Outbox
+from stateous_supervisor.pace import Pace
+from stateous_supervisor.registry import Routine
+from stateous_supervisor.runner import Runner
+from stateous_supervisor.session import Phase, Session
+from stateous_supervisor.watch import LoopWatch
+
+_log: Final = logging.getLogger("stateous.supervisor")
+
+
+class Shift:
+    """The parts of a supervisor that has been accepted. Used on one event loop, once.
+
+    ``post`` has that loop call a function, from any thread. ``connect`` makes a client for the
+    heartbeats, whose calls take at most so many seconds.
+    """
+
+    def __init__(
+        self,
+        plane: AsyncClient,
+        outbox: Outbox,
+        routines: Mapping[str, Routine],
+        settings: Settings,
+        *,
+        connect: Callable[[float], Client],
+        post: Callable[..., None],
+        pace: Pace,
+        clock: Callable[[], float],
+    ) -> None:
+        self._outbox = outbox
+        self._pace = pace
+        self._bell = Bell()
+        self._session = Session(
+            settings.tasks, fresh_request=lambda: secrets.token_hex(16), pace=pace
+        )
+        self._runner = Runner(
+            outbox, lambda attempt, outcome: post(self._attempts.ended, attempt, outcome)
+        )
+        self._delivery = DeliveryLoop(
+            plane,
+            outbox,
+            supervisor=settings.name,
+            settled=self._settled,
+            changed=self._bell.ring,
+            pace=pace,
+        )
+        self._attempts = Attempts(
+            self._session,
+            self._runner,
+            outbox,
+            self._delivery,
+            routines=routines,
+            bell=self._bell,
+            post=post,
+            clock=clock,
+        )
+        self._claims = ClaimLoop(
+            self._session,
+            plane,
+            supervisor=settings.name,
+            states={state: routine.on_loop for state, routine in routines.items()},
+            begin=self._attempts.begin,
+            bell=self._bell,
+            pace=pace,
+            clock=clock,
+        )
+        self._heartbeats = HeartbeatLoop(
+            supervisor=settings.name,
+            connect=connect,
+            held=lambda: self._session.held,
+            lost=lambda attempts: post(self._attempts.lost, attempts),
+            lease=lambda: plane.lease,
+            watch=LoopWatch(self._runner.loop, limit=pace.blocked),
+            pace=pace,
+            clock=clock,
+        )
+
+    async def run(self) -> int:
+        """Work until the stops have ended it: 0 after one, 1 after two."""
+        self._heartbeats.start()
+        work = asyncio.create_task(self._work())
+        work.add_done_callback(lambda _: self._bell.ring())
+        try:
+            while not (work.done() and self._is_quiet()) and not self._aborts():
+                await self._bell.wait(None)
+                if work.done():
+                    work.result()  # a defect in a loop ends the supervisor
+            if not self._aborts():
+                return 0
+            self._attempts.cancel_all()
+            await self._wait_until(lambda: not self._session.running, self._pace.cancel_grace)
+            await self._wait_until(self._is_quiet, self._pace.send_grace)
+            return 1
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            await self._delivery.close()
+            self._heartbeats.close(self._pace.send_grace)
+            self._runner.close(0.0 if self._aborts() else self._pace.cancel_grace)
+
+    def stop(self) -> None:
+        """A signal came."""
+        if self._aborts():
+            return
+        running = self._session.running
+        if self._session.stop() is Phase.DRAINING:
+            _log.info(
+                "stopping: no new tasks; waiting for %d routine(s) (signal again to stop now)",
+                running,
+            )
+            self._delivery.stop()
+            self._claims.stop()
+        else:
+            _log.info("stopping now: cancelling %d routine(s)", running)
+        self._bell.ring()
+
+    def written(self, messages: Sequence[Message]) -> None:
+        """These messages of running attempts are on disk."""
+        self._attempts.written(messages)
+
+    async def _work(self) -> None:
+        left = self._outbox.left
+        if left:
+            _log.info("sending %d message(s) left in the outbox", len(left))
+            await self._delivery.send_left(left)
+        await self._claims.run()
+
+    def _settled(self, attempt: Attempt) -> None:
+        self._attempts.settled(attempt)
+
+    def _aborts(self) -> bool:
+        return self._session.phase is Phase.ABORTING
+
+    def _is_quiet(self) -> bool:
+        return not self._session.held and self._delivery.idle
+
+    async def _wait_until(self, reached: Callable[[], bool], seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                while not reached():
+                    await self._bell.wait(None)
+        except TimeoutError:
+            pass

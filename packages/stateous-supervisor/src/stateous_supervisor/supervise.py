@@ -1,0 +1,223 @@
+"""A supervisor's start, and the signals that end it (`docs/spec/authoring.md` 8.2, 8.7).
+
+Its threads: the one that calls :meth:`Supervisor.run` has an event loop for claims and deliveries;
+the heartbeats, the outbox's writer and the routines' event loop have one each, and so has every
+`def` routine. They talk to the first by posting calls onto its loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from stateous_client import AsyncClient, BadAnswer, Client, ClientError
+from stateous_supervisor.backoff import Backoff
+from stateous_supervisor.errors import SupervisorError
+from stateous_supervisor.folder import read_contract, read_settings
+from stateous_supervisor.loops.answers import refusal, unanswered
+from stateous_supervisor.messages import Message
+from stateous_supervisor.outbox import Outbox
+from stateous_supervisor.pace import Pace
+from stateous_supervisor.registry import load_routines
+from stateous_supervisor.shift import Shift
+
+_SIGNALS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
+)
+
+_log: Final = logging.getLogger("stateous.supervisor")
+
+
+def supervise(
+    folder: Path, *, url: str | None = None, tasks: object = None, name: str | None = None
+) -> int:
+    """Run the supervisor of ``folder`` until SIGINT or SIGTERM ends it: the exit code.
+
+    Called on the main thread, whose signal handlers it takes for the time being.
+
+    Raises:
+        SupervisorError: it could not start.
+    """
+    supervisor = Supervisor(folder, url=url, tasks=tasks, name=name)
+    with signals_to(supervisor.stop):
+        return supervisor.run()
+
+
+@contextlib.contextmanager
+def signals_to(stop: Callable[[], None]) -> Iterator[None]:
+    """Have each SIGINT and SIGTERM (Windows: SIGBREAK too) call ``stop``. Main thread only."""
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        stop()
+
+    before = {number: signal.signal(number, on_signal) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Supervisor:
+    """A supervisor of one folder. It runs once.
+
+    Making it reads the folder's two files and touches nothing else. ``url``, ``tasks`` and ``name``
+    win over the environment and the file.
+
+    Raises:
+        SupervisorError: the settings or the contract cannot be used.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        url: str | None = None,
+        tasks: object = None,
+        name: str | None = None,
+        pace: Pace | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder = folder
+        self._settings = read_settings(folder, url=url, tasks=tasks, name=name)
+        self._contract = read_contract(folder)
+        self._pace = pace if pace is not None else Pace()
+        self._clock = clock
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._shift: Shift | None = None
+        # Counted, not queued: a signal handler may interrupt anything, also another signal's.
+        self._stops = 0
+        self._stops_seen = 0
+        self._stopped = asyncio.Event()
+
+    def run(self, *, at: str | None = None) -> int:
+        """Work until :meth:`stop`; the exit code: 0 after one stop, 1 after two.
+
+        ``at`` is the control plane's URL in place of the settings', for a control plane that runs
+        in the same process. It blocks, on any thread.
+
+        Raises:
+            SupervisorError: another supervisor has the folder; the control plane is none, or
+                serves another workflow; the routines cannot be loaded.
+        """
+        return asyncio.run(self._run(at if at is not None else self._settings.url))
+
+    def stop(self) -> None:
+        """First: finish what runs, and end. Second: cancel it. From any thread, or a signal handler.
+
+        While the control plane is still waited for there is nothing to finish.
+        """
+        self._stops += 1
+        self._post(self._see_stops)
+
+    async def _run(self, url: str) -> int:
+        self._loop = asyncio.get_running_loop()
+        self._see_stops()
+        with contextlib.closing(Outbox.open(self._folder, written=self._on_written)) as outbox:
+            async with AsyncClient(url, timeout=self._pace.http_timeout, retries=0) as plane:
+                health = await self._meet(plane)
+                if health is None:
+                    return 0
+                self._check(health, plane.url)
+                routines = load_routines(self._folder)
+                _log.info(
+                    "%s serves %s; the control plane is %s",
+                    self._settings.name,
+                    ", ".join(sorted(routines)),
+                    plane.url,
+                )
+                shift = Shift(
+                    plane,
+                    outbox,
+                    routines,
+                    self._settings,
+                    connect=lambda deadline: Client(url, timeout=deadline, retries=0),
+                    post=self._post,
+                    pace=self._pace,
+                    clock=self._clock,
+                )
+                self._shift = shift
+                self._see_stops()
+                return await shift.run()
+
+    async def _meet(self, plane: AsyncClient) -> Mapping[str, Any] | None:
+        """What the control plane says of itself; None when the supervisor is stopped before."""
+        backoff = Backoff(self._pace.backoff)
+        while True:
+            call = asyncio.ensure_future(plane.health())
+            stopped = asyncio.ensure_future(self._stopped.wait())
+            await asyncio.wait((call, stopped), return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            if not call.done():
+                call.cancel()
+                return None
+            try:
+                return call.result()
+            except ClientError as error:
+                silence = unanswered(error)
+                if silence is None:
+                    raise _no_control_plane(plane.url, error) from None
+            delay = backoff.unanswered()
+            _log.warning(
+                "cannot reach the control plane at %s (%s); trying again in %gs",
+                plane.url,
+                silence.reason,
+                delay,
+            )
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(delay):
+                    await self._stopped.wait()
+                    return None
+
+    def _check(self, health: Mapping[str, Any], url: str) -> None:
+        ours = self._contract
+        if ours.checksum == health.get("checksum"):
+            return
+        if ours.contract is not None and ours.contract == health.get("contract"):
+            _log.info(
+                "the workflow '%s' has changed since %s was made, but nothing that the routines use",
+                health.get("workflow"),
+                self._folder / "contract.py",
+            )
+            return
+        workflow = health.get("workflow") or ours.workflow
+        raise SupervisorError(
+            f"{self._folder / 'contract.py'} is for another version of the workflow "
+            f"'{workflow}': run stateous init supervisor {url} {self._folder} again"
+        )
+
+    def _on_written(self, messages: Sequence[Message]) -> None:
+        # Messages are put by routines only, which a shift has begun.
+        if self._shift is not None:
+            self._post(self._shift.written, messages)
+
+    def _post(self, call: Callable[..., None], *args: object) -> None:
+        """Have the loop call ``call``; when it has ended, or not begun, there is nobody to tell."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(call, *args)
+
+    def _see_stops(self) -> None:
+        while self._stops_seen < self._stops:
+            self._stops_seen += 1
+            if self._shift is not None:
+                self._shift.stop()
+            elif not self._stopped.is_set():
+                _log.info("stopping: the control plane was not reached, so nothing runs")
+                self._stopped.set()
+
+
+def _no_control_plane(url: str, error: ClientError) -> SupervisorError:
+    if isinstance(error, BadAnswer):
+        return SupervisorError(str(error))
+    refused = refusal(error)
+    return SupervisorError(
+        f"{url} did not answer as a Stateous control plane: HTTP {refused.status}: {refused.text}"
+    )
