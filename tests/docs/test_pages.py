@@ -10,6 +10,11 @@ from tests.docs.walkthrough import ROOT, Block, Command, blocks_of, commands_of,
 
 #: Pages that a reader follows inside the checkout; all others are followed in an empty folder.
 IN_THE_CHECKOUT = {"README.md"}
+#: What a page takes for granted, as a page of its own that is walked before.
+BEFORE = {
+    "docs/reference/http.md": "http.md",
+    "packages/stateous-client/README.md": "stateous-client.md",
+}
 PAGES = sorted(
     page
     for pattern in ("README.md", "packages/*/README.md", "docs/**/*.md")
@@ -23,6 +28,9 @@ PAGES = sorted(
 def test_the_page_is_true(page: Path, tmp_path: Path) -> None:
     name = page.relative_to(ROOT).as_posix()
     with walking(tmp_path, checkout=name in IN_THE_CHECKOUT) as walk:
+        if name in BEFORE:
+            before = Path(__file__).parent / "before" / BEFORE[name]
+            walk.read(before.read_text("utf-8"), before.name)
         walk.read(page.read_text("utf-8"), name)
 
 

@@ -16,36 +16,32 @@ class CommandError(StateousError):
     """A command that cannot be done as it was typed; the text says what to type instead."""
 
 
-class InvalidSource(StateousError):
-    """A workflow that does not compile: one sentence, and a line for each of its problems.
+class ProblemsFound(StateousError):
+    """A workflow that is not valid: one sentence, then a line for each problem.
 
-    ``problems`` are objects with ``code``, ``place``, ``workflow`` and ``text``, or None when the
-    source did not come so far.
+    ``problems`` are the same as objects: ``code``, ``place``, ``workflow``, ``text``.
     """
 
+    code = "invalid_workflow"
+
     def __init__(
-        self,
-        code: str,
-        sentence: str,
-        lines: Sequence[str] = (),
-        problems: Sequence[dict[str, Any]] | None = None,
+        self, sentence: str, lines: Sequence[str], problems: Sequence[dict[str, Any]]
     ) -> None:
         super().__init__(sentence)
-        self.own_code = code
         self.lines = tuple(lines)
-        self.problems = problems
+        self.problems = tuple(problems)
 
 
 def failure_text(error: StateousError) -> str:
-    """What stderr says: `error: <sentence>`, and for a workflow a line per problem."""
-    lines = error.lines if isinstance(error, InvalidSource) else ()
+    """What stderr says: `error: <sentence>`, and of a workflow a line per problem."""
+    lines = error.lines if isinstance(error, ProblemsFound) else ()
     return "\n".join([f"error: {visible(str(error))}", *map(visible, lines)])
 
 
 def failure_document(error: StateousError) -> dict[str, Any]:
     """What ``--json`` prints: ``{"error": {"code", "message"}}``; of a workflow its problems too."""
     document: dict[str, Any] = {"error": {"code": _code(error), "message": str(error)}}
-    if isinstance(error, InvalidSource) and error.problems is not None:
+    if isinstance(error, ProblemsFound):
         document["problems"] = list(error.problems)
     return document
 

@@ -1,4 +1,8 @@
-"""Between an action and the terminal: where its answer goes, and what a failure looks like."""
+"""Between an action and the terminal: where its answer goes, and what a failure looks like.
+
+An expected failure (a StateousError) is `error: <sentence>` on stderr and exit code 1; everything
+else is a defect, and keeps its traceback.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,14 @@ def present(action: Callable[[], Answer], *, as_json: bool) -> None:
     """Run ``action``, and print its answer.
 
     With ``as_json`` stdout carries exactly one JSON document, on failure too; stderr is the same
-    both ways. An expected failure (a StateousError) is `error: <sentence>` and exit code 1;
-    everything else is a defect, and keeps its traceback.
+    both ways.
     """
     try:
         answer = action()
     except StateousError as error:
-        typer.echo(failure_text(error), err=True)
         if as_json:
             _write_document(failure_document(error))
-        raise typer.Exit(1) from None
+        raise _failed(error) from None
     for line in answer.asides:
         typer.echo(line, err=True)
     if as_json:
@@ -34,6 +36,20 @@ def present(action: Callable[[], Answer], *, as_json: bool) -> None:
     else:
         for line in answer.lines:
             typer.echo(line)
+
+
+def run(process: Callable[[], int]) -> None:
+    """Run ``process``, which writes its own log to stderr, and end with its exit code."""
+    try:
+        code = process()
+    except StateousError as error:
+        raise _failed(error) from None
+    raise typer.Exit(code)
+
+
+def _failed(error: StateousError) -> typer.Exit:
+    typer.echo(failure_text(error), err=True)
+    return typer.Exit(1)
 
 
 def _write_document(document: Any) -> None:

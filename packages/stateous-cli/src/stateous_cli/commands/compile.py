@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from stateous_cli.answer import Answer
 from stateous_cli.commands.options import AsJson
+from stateous_cli.optional import needed
 from stateous_cli.shell import present
 
 
@@ -31,6 +33,10 @@ def compile_flow(
     as_json: AsJson = False,
 ) -> None:
     """Check a workflow, and write its graph file."""
-    from stateous_cli.actions import authoring
 
-    present(lambda: authoring.compile_flow(flow, out), as_json=as_json)
+    def action() -> Answer:
+        with needed("stateous-compiler", by="compile"):
+            from stateous_cli.actions import authoring
+        return authoring.compile_flow(flow, out)
+
+    present(action, as_json=as_json)

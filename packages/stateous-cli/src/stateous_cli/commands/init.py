@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from stateous_cli.answer import Answer
 from stateous_cli.commands.bare import show_help_when_bare
 from stateous_cli.commands.options import AsJson, FindLinks
+from stateous_cli.optional import needed
 from stateous_cli.shell import present
 
 app = typer.Typer(rich_markup_mode=None)
@@ -29,9 +31,13 @@ def workflow(
     as_json: AsJson = False,
 ) -> None:
     """Write a starter workflow into the folder NAME, and compile it."""
-    from stateous_cli.actions import authoring
 
-    present(lambda: authoring.init_workflow(name, find_links), as_json=as_json)
+    def action() -> Answer:
+        with needed("stateous-compiler", by="init workflow"):
+            from stateous_cli.actions import authoring
+        return authoring.init_workflow(name, find_links)
+
+    present(action, as_json=as_json)
 
 
 @app.command()
@@ -48,6 +54,10 @@ def supervisor(
     as_json: AsJson = False,
 ) -> None:
     """Write contract.py and a stub per state into FOLDER; again after the workflow has changed."""
-    from stateous_cli.actions import authoring
 
-    present(lambda: authoring.init_supervisor(source, folder, find_links), as_json=as_json)
+    def action() -> Answer:
+        with needed("stateous-compiler", by="init supervisor"):
+            from stateous_cli.actions import authoring
+        return authoring.init_supervisor(source, folder, find_links)
+
+    present(action, as_json=as_json)
