@@ -45,20 +45,29 @@ def _ordered(holds: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool
     """An order of numbers among themselves, texts among themselves, lists element by element."""
 
     def compare(left: Value, right: Value) -> bool:
-        # Lists are ordered by the first members that differ, else by length. The members may be
-        # lists again: go on with them.
-        while isinstance(left, list) and isinstance(right, list):
-            for one, other in zip(left, right, strict=False):
-                if not equal(one, other):
-                    left, right = one, other
-                    break
-            else:
-                return holds(len(left), len(right))
+        if isinstance(left, list) and isinstance(right, list):
+            left, right = _first_difference(left, right)
         if isinstance(left, int | float):
             return isinstance(right, int | float) and holds(left, right)
         return isinstance(left, str) and isinstance(right, str) and holds(left, right)
 
     return compare
+
+
+def _first_difference(left: list[Value], right: list[Value]) -> tuple[Value, Value]:
+    """The members, however deep, that decide how two lists are ordered.
+
+    Where one list ends first these are the lengths; of equal lists any two equal numbers.
+    """
+    pairs: list[tuple[Value, Value]] = [(left, right)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, list) and isinstance(other, list):
+            pairs.append((len(one), len(other)))
+            pairs.extend(reversed(list(zip(one, other, strict=False))))
+        elif not equal(one, other):
+            return one, other
+    return 0, 0
 
 
 def _among(left: Value, right: Value) -> bool | None:
