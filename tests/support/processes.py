@@ -117,9 +117,7 @@ class ControlPlane(Process):
         self, graph: Path | None, db: str, *options: str, cwd: Path, port: int = 0
     ) -> None:
         words = ["serve", *([str(graph)] if graph else []), "--db", db]
-        super().__init__(
-            [*words, "--listen", f"127.0.0.1:{port}", *options], cwd=cwd, name="serve"
-        )
+        super().__init__([*words, "--listen", f"127.0.0.1:{port}", *options], cwd=cwd, name="serve")
         self.url = self.says("serving on ").split()[2]
 
     @property

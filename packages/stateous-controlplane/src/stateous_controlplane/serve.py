@@ -10,12 +10,12 @@ import asyncio
 import contextlib
 import logging
 import signal
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from stateous_controlplane.api.ports import ApiSettings
+from stateous_controlplane.api.server import loop_factory
 from stateous_controlplane.logs import set_up_logs
 from stateous_controlplane.serving import STOP_SIGNALS, Companion, ControlPlane, Serving, say
 from stateous_controlplane.settings import ServeSettings, parse_lease, parse_listen
@@ -41,9 +41,13 @@ def serve(settings: ServeSettings, companion: Companion | None = None) -> int:
     """
     set_up_logs(settings.log_format)
     code = 0
-    with _signals_interrupt(), contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as opened:
+    with (
+        _signals_interrupt(),
+        contextlib.suppress(KeyboardInterrupt),
+        contextlib.ExitStack() as opened,
+    ):
         plane = _open(settings, opened)
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             code = runner.run(_serve(plane, companion))
     say("stopped")
     return code
@@ -118,14 +122,6 @@ def _signals_interrupt() -> Iterator[None]:
     finally:
         for number, action in before.items():
             signal.signal(number, action)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    if sys.platform == "win32":
-        return None
-    import uvloop
-
-    return uvloop.new_event_loop
 
 
 def _now() -> datetime:

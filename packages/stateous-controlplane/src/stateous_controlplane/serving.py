@@ -18,7 +18,8 @@ from typing import Final, Protocol
 
 from stateous_controlplane.api.app import make_app
 from stateous_controlplane.api.ports import ApiSettings
-from stateous_controlplane.api.server import ApiServer
+from stateous_controlplane.api.protocol import ConnectionLimits
+from stateous_controlplane.api.server import Server
 from stateous_controlplane.settings import ListenAddress, ServeError
 from stateous_controlplane.startup import Workflow
 from stateous_controlplane.store.port import Store
@@ -91,10 +92,10 @@ class Serving:
         desk = WriterDesk(plane.store, catalog, Terms(plane.holder, plane.lease), self._on_broken)
         reads = plane.store.reads()
         served = None if plane.workflow is None else plane.workflow.served
-        server = ApiServer(
+        server = Server(
             make_app(desk, reads, served, plane.api),
-            plane.listening,
-            max_connections=plane.max_connections,
+            [plane.listening],
+            limits=ConnectionLimits(connections=plane.max_connections),
         )
         await server.start()
         say(f"serving on {plane.listen.url} (Ctrl-C stops)")
@@ -107,12 +108,12 @@ class Serving:
         reads.close()
         return self._exit_code()
 
-    async def _stop_server(self, server: ApiServer) -> None:
+    async def _stop_server(self, server: Server) -> None:
         gently = asyncio.ensure_future(server.stop(STOP_SECONDS))
         at_once = asyncio.ensure_future(self._cut.wait())
         await asyncio.wait((gently, at_once), return_when=asyncio.FIRST_COMPLETED)
         if not gently.done():
-            server.cut()
+            await server.abort()
         at_once.cancel()
         await gently
 
