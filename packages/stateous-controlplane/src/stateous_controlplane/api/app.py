@@ -6,12 +6,13 @@ Both stand in `app.routes`, which the outer layer dispatches by, and in the Open
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stateous.limits import MAX_BODY_BYTES, MAX_REPORT_BYTES
 from stateous.wire.headers import LEASE, NEXT_CURSOR
@@ -43,11 +44,15 @@ class Api(FastAPI):
         self._admission = admission
         self._access_log = access_log
 
-    def build_middleware_stack(self) -> ASGIApp:
-        """FastAPI's own stack stands behind ours, in front of its own routes only."""
-        cold = Contained(super().build_middleware_stack())
-        places = _places(self.routes, cold)
-        return Front(self._admission, places, cold, access_log=self._access_log)
+    @cached_property
+    def front(self) -> Front:
+        """The outer layer, over the routes that the app has when the first request comes."""
+        cold = Contained(super().__call__)
+        return Front(self._admission, _places(self.routes, cold), cold, access_log=self._access_log)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. FastAPI's own layers stand in front of its own routes only."""
+        await self.front(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document."""
