@@ -6,6 +6,7 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
+
 from stateous_supervisor.errors import OutboxError
 from stateous_supervisor.messages import Attempt, Draft, Message
 from stateous_supervisor.outbox import Outbox
@@ -179,7 +180,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path, open_outbox):
     (tmp_path / ".stateous").mkdir()
     path = tmp_path / ".stateous" / "outbox.db"
     path.write_bytes(b"not a database " * 100)
-    with pytest.raises(OutboxError, match="cannot open the outbox .*: file is not a database"):
+    with pytest.raises(OutboxError, match=r"^cannot open the outbox .*: file is not a database$"):
         open_outbox()
 
 

@@ -29,7 +29,7 @@ from stateous_supervisor.registry import Routine
 
 #: Called from any thread when a routine has ended: with its outcome, or with None when it was
 #: cancelled by :meth:`Runner.cancel` and did not object.
-Ended: TypeAlias = Callable[[Attempt, JsonObject | None], None]
+Ended: TypeAlias = "Callable[[Attempt, JsonObject | None], None]"
 
 _log = logging.getLogger("stateous.supervisor")
 
@@ -109,9 +109,13 @@ class Runner:
         self.loop.call_soon_threadsafe(self._cancel, attempt)
 
     def close(self, timeout: float) -> None:
-        """Cancel what still runs on the loop, and end the loop within ``timeout`` seconds."""
-        self._closing = True
-        self.loop.call_soon_threadsafe(self._wind_up)
+        """Cancel what still runs on the loop, and end the loop within ``timeout`` seconds.
+
+        May be called twice.
+        """
+        if not self._closing:
+            self._closing = True
+            self.loop.call_soon_threadsafe(self._wind_up)
         self._thread.join(timeout)
 
     # On a thread of its own
