@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from json.encoder import encode_basestring
 from typing import Any, Final, TypeAlias
 
 import jiter
@@ -120,6 +121,16 @@ def same_json(left: Json, right: Json) -> bool:
     return left == right
 
 
+def _member(value: Json) -> str:
+    # What ledger entries are made of, without the encoder's set-up for each.
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)  # type: ignore[arg-type]
+    if kind is int:
+        return str(value)
+    return "null" if value is None else write_json(value)
+
+
 class JsonText:
     """A JSON value kept as its text, decoded on first use.
 
@@ -154,7 +165,7 @@ class JsonText:
         return cls(
             "{"
             + ",".join(
-                f'"{name}":{value.text if isinstance(value, JsonText) else write_json(value)}'
+                f'"{name}":{value.text if isinstance(value, JsonText) else _member(value)}'
                 for name, value in fields.items()
             )
             + "}"

@@ -18,10 +18,10 @@ class Misfit:
 
 def fit_context(flow: Flow, context: JsonObject) -> JsonText | Misfit:
     """``context`` as text, or why it cannot be one of ``flow`` (`docs/spec/wire.md` 1.3)."""
-    if depth_of(context) > MAX_JSON_DEPTH:
-        return Misfit(f"{flow.name}: the context nests more than {MAX_JSON_DEPTH} levels deep")
     text = JsonText.of(context)
-    size = len(text.text.encode())
+    if _may_be_too_deep(text.text) and depth_of(context) > MAX_JSON_DEPTH:
+        return Misfit(f"{flow.name}: the context nests more than {MAX_JSON_DEPTH} levels deep")
+    size = len(text.text) if text.text.isascii() else len(text.text.encode())
     if size > MAX_CONTEXT_BYTES:
         return Misfit(
             f"{flow.name}: the context has {size} bytes, which is more than {MAX_CONTEXT_BYTES}"
@@ -31,6 +31,11 @@ def fit_context(flow: Flow, context: JsonObject) -> JsonText | Misfit:
         if problems:
             return Misfit(f"{flow.name}: {'; '.join(problems)}")
     return text
+
+
+def _may_be_too_deep(text: str) -> bool:
+    # Most contexts have so few brackets that they need no walk.
+    return text.count("{") + text.count("[") > MAX_JSON_DEPTH
 
 
 def starting_context(flow: Flow, given: JsonText | None) -> JsonText | Misfit:

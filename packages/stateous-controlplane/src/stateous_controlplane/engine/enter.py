@@ -30,39 +30,46 @@ def take(
         row.context = route.context
         draft.record(token, "context_changed", keys=[route.kept])
     leave_on(draft, flow, token, event)
-    arrive(draft, flow, token, route.transition.target)
+    arrive(draft, flow, token, route.transition.target, entered_by(event, payload))
 
 
 def accept(
     draft: Draft, token: str, event: str, payload: JsonText | None, state: str, key: str | None
 ) -> None:
-    """Record the event, count it, and remember it as the one that enters the next state."""
+    """Record the event, count it, and keep what its key was used for."""
     row = draft.token(token)
     draft.record(token, "event_accepted", key, event=event, payload=payload, state=state)
     row.counts[event] = row.counts.get(event, 0) + 1
-    row.entered_by = (
-        JsonText.fields(name=event)
-        if payload is None
-        else JsonText.fields(name=event, payload=payload)
-    )
     if key is not None:
         draft.use_key(token, key, KeyUse(event, payload))
 
 
-def arrive(draft: Draft, flow: Flow, token: str, target: str) -> None:
-    """Enter ``target``, or complete the token at END."""
+def entered_by(event: str, payload: JsonText | None) -> JsonText:
+    """How a grant names the event that entered its state; a payload of null is left out."""
+    if payload is None:
+        return JsonText.fields(name=event)
+    return JsonText.fields(name=event, payload=payload)
+
+
+def arrive(draft: Draft, flow: Flow, token: str, target: str, cause: JsonText) -> None:
+    """Enter ``target`` by ``cause``, or complete the token at END.
+
+    A token that completes keeps the ``entered_by`` of its last state: a parent reads it there
+    (`docs/spec/authoring.md` 2.7).
+    """
     if target == END:
         draft.record(token, "completed")
         draft.end(token, Status.COMPLETED)
     else:
-        _enter(draft, flow.states[target], token)
+        _enter(draft, flow.states[target], token, cause)
 
 
-def _enter(draft: Draft, state: State, token: str) -> None:
+def _enter(draft: Draft, state: State, token: str, cause: JsonText) -> None:
     row = draft.token(token)
     visit = row.visits.get(state.name, 0) + 1
     row.visits[state.name] = visit
     row.configuration = (Active(state.name, visit),)
+    row.entered_by = cause
     row.entered_at = draft.now
     draft.record(token, "entered", state=state.name, visit=visit)
     match state.work:

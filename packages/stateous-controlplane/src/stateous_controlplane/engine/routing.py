@@ -56,7 +56,9 @@ def route(
     named = f"{event!r} from {state.name!r}"
     if group is None:
         return Untaken(f"no transition for {named}")
-    counts = {**token.counts, event: token.counts.get(event, 0) + 1}
+    counts = token.counts
+    if group.guarded:
+        counts = {**counts, event: counts.get(event, 0) + 1}
     chosen = _choose(flow.policy, group, named, context, payload, counts)
     if not isinstance(chosen, Transition):
         return chosen

@@ -1,12 +1,13 @@
 """The rows that the engine decides on: tokens, tasks, timers, ledger entries.
 
 A row says what is so; the ledger says how it came about (`docs/spec/wire.md` 5.1). Rows that a
-family holds are read-only by agreement: a command changes copies of its own (:mod:`.effects`).
+family holds are read-only by agreement: a command changes copies of its own (:mod:`.effects`). The
+copies name each field, which takes a quarter of the time of ``dataclasses.replace``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -117,7 +118,27 @@ class Token:
 
     def copy(self) -> Token:
         """A row that may be changed without changing this one."""
-        return replace(self, counts=dict(self.counts), visits=dict(self.visits))
+        return Token(
+            self.token,
+            self.top,
+            self.graph,
+            self.status,
+            self.context,
+            self.entered_by,
+            self.started_at,
+            self.entered_at,
+            self.at,
+            self.seq,
+            self.configuration,
+            dict(self.counts),
+            dict(self.visits),
+            self.parent,
+            self.parent_state,
+            self.parent_visit,
+            self.workflow,
+            self.paused_at,
+            self.ended_at,
+        )
 
 
 @dataclass(slots=True)
@@ -143,7 +164,20 @@ class Task:
 
     def copy(self) -> Task:
         """A row that may be changed without changing this one."""
-        return replace(self)
+        return Task(
+            self.id,
+            self.token,
+            self.state,
+            self.visit,
+            self.queue,
+            self.queued_at,
+            self.status,
+            self.ready,
+            self.attempt,
+            self.claimed_by,
+            self.lease_until,
+            self.last_number,
+        )
 
 
 @dataclass(slots=True)
@@ -169,11 +203,22 @@ class Timer:
 
     def copy(self) -> Timer:
         """A row that may be changed without changing this one."""
-        return replace(self)
+        return Timer(
+            self.id,
+            self.token,
+            self.state,
+            self.visit,
+            self.kind,
+            self.event,
+            self.payload,
+            self.set_at,
+            self.due_at,
+            self.status,
+            self.ready,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One ledger entry. ``key`` is the idempotency key, which no answer shows."""
 
     token: str

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from stateous.graph.machine import Machine, ParallelWork
-from stateous.json import JsonText
 from stateous.names import START, STARTED, is_token_id
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.commands import Start
 from stateous_controlplane.engine.context import Misfit, starting_context
 from stateous_controlplane.engine.effects import Draft
-from stateous_controlplane.engine.enter import accept, arrive
+from stateous_controlplane.engine.enter import accept, arrive, entered_by
 from stateous_controlplane.engine.family import Situation, Vicinity
 from stateous_controlplane.engine.replies import Reply, TokenReply
 from stateous_controlplane.engine.routing import Taken, route_start
@@ -49,6 +48,7 @@ def _begin(draft: Draft, machine: Machine, command: Start) -> Reply:
     if not isinstance(chosen, Taken):
         return Refusal(Code.INVALID_CONTEXT, f"{flow.name}: {chosen.reason}")
     token = command.token
+    cause = entered_by(STARTED, None)
     draft.add_token(
         Token(
             token=token,
@@ -56,7 +56,7 @@ def _begin(draft: Draft, machine: Machine, command: Start) -> Reply:
             graph=machine.checksum,
             status=Status.ACTIVE,
             context=context,
-            entered_by=JsonText.fields(name=STARTED),
+            entered_by=cause,
             started_at=draft.now,
             entered_at=draft.now,
             at=draft.now,
@@ -64,7 +64,7 @@ def _begin(draft: Draft, machine: Machine, command: Start) -> Reply:
     )
     draft.record(token, "started", context=context)
     accept(draft, token, STARTED, None, START, None)
-    arrive(draft, flow, token, chosen.transition.target)
+    arrive(draft, flow, token, chosen.transition.target, cause)
     return TokenReply(draft.seen(token), created=True)
 
 
@@ -75,16 +75,19 @@ def possible_parent(token: str) -> str | None:
 
 
 def _already_used(token: str, vicinity: Vicinity) -> Refusal | None:
-    if vicinity.taken_by is None or vicinity.taken_by == token:
+    if vicinity.taken_by is None:
         return None
-    return _bad_id(f"{token!r} differs only in case from the token {vicinity.taken_by!r}")
+    if vicinity.taken_by == token:
+        return _bad_id(f"{token!r} is the id of a run")
+    return _bad_id(f"{token!r} differs only in case from {vicinity.taken_by!r}")
 
 
 def _reserved(token: str, situation: Situation) -> Refusal | None:
     parent = situation.vicinity.possible_parent
     if parent is None:
         return None
-    _, state_name, visit, workflow = token.rsplit(".", 3)
+    # Ids are unique without regard to case, so what a child will be called is kept in any case.
+    _, state_name, visit, workflow = token.lower().rsplit(".", 3)
     if not (visit.isascii() and visit.isdigit() and visit.strip("0")):
         return None
     machine = situation.machines[parent.graph]
