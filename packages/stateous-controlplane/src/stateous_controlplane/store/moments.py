@@ -7,13 +7,14 @@ and use what the interpreter does in C.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
+# All rows and entries of a command have its moment; writing one out costs ten look-ups.
+@lru_cache(maxsize=4096)
 def text_of(moment: datetime) -> str:
     """The stored form of an aware ``moment``."""
-    if moment.tzinfo is not UTC:
-        moment = moment.astimezone(UTC)
-    return moment.isoformat(timespec="microseconds")[:26] + "Z"
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def moment_of(text: str) -> datetime:

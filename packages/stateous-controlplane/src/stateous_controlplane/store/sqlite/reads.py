@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stateous_controlplane.engine.rows import Entry
 from stateous_controlplane.store.port import (
@@ -22,6 +22,9 @@ from stateous_controlplane.store.port import (
     TokenView,
 )
 from stateous_controlplane.store.sqlite import connecting, rows
+
+if TYPE_CHECKING:
+    from stateous_controlplane.store.sqlite.lists import SqliteLists
 
 _TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = ? AND kind = 'token'"
 _EXISTS: Final = "SELECT 1 FROM tokens WHERE token = ? AND kind = 'token'"
@@ -43,6 +46,7 @@ class SqliteReads:
         self._thread = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._closed = False
+        self._pages: SqliteLists | None = None
         self._opening = threading.Lock()
 
     def token(self, token: str) -> TokenView | None:
@@ -65,11 +69,11 @@ class SqliteReads:
         self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int
     ) -> tuple[list[TokenView], bool]:
         """A page of tokens."""
-        raise NotImplementedError
+        return self._lists().tokens(where, behind=behind, limit=limit, max_bytes=max_bytes)
 
     def tasks(self, where: TaskFilter, *, behind: int, limit: int) -> tuple[list[TaskView], bool]:
         """A page of tasks."""
-        raise NotImplementedError
+        return self._lists().tasks(where, behind=behind, limit=limit)
 
     def holds(self, holder: str) -> bool:
         """Whether ``holder`` is on record."""
@@ -84,6 +88,14 @@ class SqliteReads:
             for connection in self._opened:
                 connection.close()
             self._opened.clear()
+
+    def _lists(self) -> SqliteLists:
+        if self._pages is None:
+            # Brings SQLAlchemy along, which a control plane does without until then.
+            from stateous_controlplane.store.sqlite.lists import SqliteLists
+
+            self._pages = SqliteLists(self._file, self._busy_timeout)
+        return self._pages
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

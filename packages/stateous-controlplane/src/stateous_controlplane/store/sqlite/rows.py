@@ -5,6 +5,7 @@ What an engine command does not look at stays text (:class:`JsonText`).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from stateous.json import JsonText, write_json
@@ -32,6 +33,30 @@ _TASK_STATUS: Final = {status.value: status for status in TaskStatus}
 _TIMER_STATUS: Final = {status.value: status for status in TimerStatus}
 _TIMER_KIND: Final = {kind.value: kind for kind in TimerKind}
 
+# The tokens of a workflow have few different configurations and counts, and these are small.
+_ALIKE: Final = 4096
+
+
+@lru_cache(_ALIKE)
+def _configuration(text: str) -> tuple[Active, ...]:
+    return tuple([Active(*pair) for pair in JsonText(text).value])
+
+
+@lru_cache(_ALIKE)
+def _numbers(text: str) -> tuple[tuple[str, int], ...]:
+    return tuple(JsonText(text).value.items())
+
+
+@lru_cache(_ALIKE)
+def _written(configuration: tuple[Active, ...]) -> str:
+    return write_json(configuration)
+
+
+@lru_cache(_ALIKE)
+def _written_numbers(numbers: tuple[tuple[str, int], ...]) -> str:
+    return write_json(dict(numbers))
+
+
 TOKEN: Final = (
     "token, top, parent, parent_state, parent_visit, workflow, graph, status, configuration, "
     "context, entered_by, counts, visits, seq, at, entered_at, started_at, paused_at, ended_at"
@@ -49,11 +74,11 @@ def token_of(row: Row) -> Token:
         workflow=row[5],
         graph=row[6],
         status=_STATUS[row[7]],
-        configuration=tuple([Active(*pair) for pair in JsonText(row[8]).value]),
+        configuration=_configuration(row[8]),
         context=JsonText(row[9]),
         entered_by=JsonText(row[10]),
-        counts=JsonText(row[11]).value,
-        visits=JsonText(row[12]).value,
+        counts=dict(_numbers(row[11])),
+        visits=dict(_numbers(row[12])),
         seq=row[13],
         at=moment_of(row[14]),
         entered_at=moment_of(row[15]),
@@ -96,11 +121,11 @@ def token_changing(token: Token) -> Row:
         state,
         visit,
         token.status.value,
-        write_json(token.configuration),
+        _written(token.configuration),
         token.context.text,
         token.entered_by.text,
-        write_json(token.counts),
-        write_json(token.visits),
+        _written_numbers(tuple(token.counts.items())),
+        _written_numbers(tuple(token.visits.items())),
         token.seq,
         text_of(token.at),
         text_of(token.entered_at),

@@ -32,15 +32,19 @@ _REMEMBERED: Final = (
     "WHERE supervisor IN (SELECT value FROM json_each(?)) ORDER BY supervisor, request, task"
 )
 _FOLDED: Final = "SELECT folded, token FROM tokens WHERE folded IN (SELECT value FROM json_each(?))"
-_FAMILIES: Final = (
-    f"SELECT {rows.TOKEN} FROM tokens WHERE kind = 'token' AND ("
-    "token IN (SELECT value FROM json_each(?1)) OR (top IN ("
-    "SELECT top FROM tokens WHERE token IN (SELECT value FROM json_each(?1))"
-    ") AND status IN ('active', 'paused')))"
+# The unary plus keeps SQLite from walking all tokens of a kind.
+_TOKENS: Final = (
+    f"SELECT {rows.TOKEN} FROM tokens WHERE token IN (SELECT value FROM json_each(?)) "
+    "AND +kind = 'token'"
+)
+_RELATIVES: Final = (
+    f"SELECT {rows.TOKEN} FROM tokens WHERE top IN (SELECT value FROM json_each(?1)) "
+    "AND status IN ('active', 'paused') AND token NOT IN (SELECT value FROM json_each(?2)) "
+    "AND +kind = 'token'"
 )
 _OPEN_TASKS: Final = (
     f"SELECT {rows.TASK} FROM tasks WHERE token IN (SELECT value FROM json_each(?1)) "
-    "AND status IN ('queued', 'claimed', 'waiting') "
+    "AND (status = 'queued' OR status = 'claimed' OR status = 'waiting') "
     "AND id NOT IN (SELECT value FROM json_each(?2))"
 )
 _PENDING_TIMERS: Final = (
@@ -150,7 +154,15 @@ class SqliteTransaction:
     def _families(self, named: set[str], found: Loaded) -> None:
         if not named:
             return
-        for row in self._select(_FAMILIES, named):
+        for row in self._select(_TOKENS, named):
+            found.tokens[row[0]] = rows.token_of(row)
+        if not found.tokens:
+            return
+        tops = {token.top for token in found.tokens.values()}
+        relatives = self._connection.execute(
+            _RELATIVES, (write_json(list(tops)), write_json(list(found.tokens)))
+        )
+        for row in relatives.fetchall():
             found.tokens[row[0]] = rows.token_of(row)
         tokens = write_json(list(found.tokens))
         for row in self._connection.execute(

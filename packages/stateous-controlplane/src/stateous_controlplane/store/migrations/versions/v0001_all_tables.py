@@ -87,7 +87,12 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     _index("tasks_lease", "tasks", "lease_until", where="status = 'claimed'")
-    _index("tasks_open", "tasks", "token", where="status IN ('queued', 'claimed', 'waiting')")
+    _index(
+        "tasks_open",
+        "tasks",
+        "token",
+        where="status = 'queued' OR status = 'claimed' OR status = 'waiting'",
+    )
     _index("tasks_queue", "tasks", "queue", "queued_at", "id", where="ready")
     _index("tasks_unclaimed", "tasks", "status", "id", where="status IN ('waiting', 'queued')")
     op.create_table(
