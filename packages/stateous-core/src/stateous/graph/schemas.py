@@ -7,7 +7,7 @@ imported on use, because a client that only reads documents does without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -76,27 +76,34 @@ def compile_schemas(document: GraphDocument) -> Mapping[str, SchemaValidator]:
     Raises:
         GraphError: a schema of the document, used or not, is no JSON Schema.
     """
+    used = {flow.context for flow in document.flows}
+    used |= {event.payload for flow in document.flows for event in flow.events.values()}
+    return validators_of(document.schemas, [key for key in document.schemas if key in used])
+
+
+def validators_of(
+    schemas: Mapping[str, Json], used: Iterable[str]
+) -> Mapping[str, SchemaValidator]:
+    """A validator for each key in ``used``; the other schemas are only looked at.
+
+    Raises:
+        GraphError: one of ``schemas`` is no JSON Schema.
+    """
     from jsonschema_rs import Draft202012, Draft202012Validator, Registry
 
-    schemas = document.schemas
     metaschema = Draft202012Validator({"$ref": _METASCHEMA}, retriever=_fetch_nothing)
     for key, schema in schemas.items():
         wrong = next(iter(metaschema.iter_errors(schema)), None)
         if wrong is not None:
             raise _not_a_schema(key, wrong)
-
-    used = {flow.context for flow in document.flows}
-    used |= {event.payload for flow in document.flows for event in flow.events.values()}
-    validators = {}
     try:
         registry = Registry(
             [(_BASE, {"schemas": dict(schemas)})], draft=Draft202012, retriever=_fetch_nothing
         )
     except ValueError as error:
         raise GraphError(f"the schemas cannot be used: {_first_line(error)}") from None
-    for key in schemas:
-        if key not in used:
-            continue
+    validators = {}
+    for key in used:
         try:
             validator = Draft202012Validator(
                 {"$ref": _BASE + reference_to(key)},
