@@ -1,0 +1,106 @@
+"""`stateous compile` and `stateous init`: what the compiler did, as lines and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from stateous.json import write_json
+from stateous_cli.answer import Answer
+from stateous_cli.failures import ProblemsFound
+from stateous_cli.output.visible import visible
+from stateous_client import Client
+from stateous_compiler import compile as compiler
+from stateous_compiler import scaffold
+from stateous_compiler.errors import InvalidWorkflow
+from stateous_compiler.problems import Problem
+
+
+def compile_flow(flow: Path, out: Path | None) -> Answer:
+    """Check a workflow and write its graph file.
+
+    Raises:
+        ProblemsFound: the workflow is not valid; no file was written or removed.
+        CompileError: the source is no workflow, or the file cannot be written.
+    """
+    with _problems_as_lines():
+        compiled = compiler.compile_flow(flow, out=out)
+    document = compiled.document
+    return Answer(
+        {
+            "workflow": document.workflow,
+            "graph": str(compiled.graph),
+            "diagram": None,
+            "checksum": document.checksum,
+            "structure": document.structure,
+            "contract": document.contract,
+            "warnings": [_problem(warning) for warning in compiled.warnings],
+        },
+        [f"wrote {compiled.graph}"],
+        [f"warning: {visible(str(warning))}" for warning in compiled.warnings],
+    )
+
+
+def init_workflow(name: str, find_links: Path | None) -> Answer:
+    """Write a starter workflow, and compile it.
+
+    Raises:
+        ProblemsFound, CompileError: it could not be written or compiled.
+    """
+    with _problems_as_lines():
+        made = scaffold.init_workflow(name, find_links=find_links)
+    steps = ["", "Next steps:", *(f"  {command}" for command in made.next)]
+    return _made(made, steps)
+
+
+def init_supervisor(source: str, folder: Path, find_links: Path | None) -> Answer:
+    """Write the folder of a supervisor, or renew its contract.
+
+    Raises:
+        ProblemsFound, CompileError: the source gives no workflow, or a file cannot be written.
+    """
+    with _problems_as_lines():
+        made = scaffold.init_supervisor(source, folder, fetch=_fetch, find_links=find_links)
+    stubs = [file for file in made.files if file.action == "wrote" and _is_stub(file.path)]
+    step = ["", f"Write the routines, then run: {made.next[0]}"] if stubs else []
+    return _made(made, step)
+
+
+def _is_stub(path: Path) -> bool:
+    return path.suffix == ".py" and path.name != "contract.py"
+
+
+def _fetch(url: str) -> bytes:
+    with Client(url) as client:
+        return write_json(client.workflow()).encode()
+
+
+def _made(made: scaffold.Scaffold, steps: list[str]) -> Answer:
+    files = [
+        {"action": file.action, "path": str(file.path), "note": file.note} for file in made.files
+    ]
+    document = {"files": files, "next": list(made.next)}
+    return Answer(document, [*(str(file) for file in made.files), *steps])
+
+
+@contextmanager
+def _problems_as_lines() -> Iterator[None]:
+    try:
+        yield
+    except InvalidWorkflow as error:
+        raise ProblemsFound(
+            f"workflow {error.workflow!r} is not valid:",
+            [f"  - {problem}" for problem in error.problems],
+            [_problem(problem) for problem in error.problems],
+        ) from None
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "code": problem.code,
+        "place": problem.place,
+        "workflow": problem.workflow,
+        "text": problem.text,
+    }
