@@ -92,7 +92,7 @@ def test_text_becomes_a_tree(text: str, tree: Expression) -> None:
         "1 in (ctx['a'] == 1)", "1 in not true", "1 not in null", "1 in branches.all(true)",
         "1 in ctx['a'] in true",
         # 8: list elements
-        "[[1]]", "[ctx['a']]", "[payload.x]", "[count('a')]", "[1 < 2]", "[x]", "[*ctx['a']]",
+        "[[1]]", "[ctx['a']]", "[payload.x]", "[count('a')]", "[1 < 2]", "[x]", "[*ctx['a']]", "[not true]", "[+1]",
         # 9: calls
         "foo()", "len(ctx['a'])", "ctx.get('a')", "branches.none(true)", "count()", "count(1)",
         "count(a)", "count('a', 'b')", "count(event='a')", "count(f'a')", "branches.all()",

@@ -149,7 +149,7 @@ class _Lowering:
     def _element(self, node: ast.expr, level: int, quantifier: str | None) -> Constant | BranchName:
         self._limit(level)
         match node:
-            case ast.Constant() | ast.UnaryOp():
+            case ast.Constant() | ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert()):
                 return self._constant(node)
             case ast.Name(id=name):
                 return self._name(node, name, quantifier)

@@ -32,7 +32,7 @@ def calling_place() -> Place:
     """The call that is running in the innermost frame outside the stateous packages.
 
     Since Python 3.11 a frame's line is the first line of the call that it is in, however many
-    lines the arguments take.
+    lines the arguments take. Of a method on a line of its own that is the line of its name.
     """
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
