@@ -12,7 +12,6 @@ from stateous.json import JsonText, write_json
 from stateous_controlplane.engine.rows import (
     Active,
     Entry,
-    KeyUse,
     Status,
     Task,
     TaskStatus,
@@ -240,9 +239,3 @@ def entry_of(row: Row) -> Entry:
 def entry_row(entry: Entry) -> Row:
     """The values of :data:`ENTRY`."""
     return (entry.token, entry.seq, text_of(entry.at), entry.kind, entry.key, entry.data.text)
-
-
-def key_use(data: JsonText) -> KeyUse:
-    """What the entry that keeps an idempotency key was for."""
-    payload = data.value.get("payload")
-    return KeyUse(data.value["event"], None if payload is None else JsonText.of(payload))

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from stateous.json import JsonText, write_json
+from stateous_controlplane.store.keys import key_use
 from stateous_controlplane.store.moments import text_of
 from stateous_controlplane.store.port import Changes, Due, Granted, Loaded, Needs, Remembered
 from stateous_controlplane.store.sqlite import rows, writes
@@ -95,7 +96,7 @@ class SqliteTransaction:
         )
         if needs.keys:
             for token, key, data in self._select(_KEYS, needs.keys):
-                found.keys[token, key] = rows.key_use(JsonText(data))
+                found.keys[token, key] = key_use(JsonText(data))
         if needs.memory_of:
             found.memory = self.memory(
                 {

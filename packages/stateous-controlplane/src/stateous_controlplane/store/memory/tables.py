@@ -1,0 +1,66 @@
+"""The tables of the store in memory, and copies of their rows.
+
+Rows are copied on their way in and out, so that nobody shares one with the database.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Final
+
+from stateous.json import JsonText
+from stateous_controlplane.engine.rows import Entry, Task, Timer, Token
+from stateous_controlplane.store.port import GraphRecord, Remembered
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """The one row of that name."""
+
+    structure: str | None = None
+    checksum: str | None = None
+    serving: str | None = None
+    since: datetime | None = None
+
+
+@dataclass(slots=True)
+class Tables:
+    """All rows, by their keys."""
+
+    tokens: dict[str, Token] = field(default_factory=dict)
+    tasks: dict[int, Task] = field(default_factory=dict)
+    timers: dict[int, Timer] = field(default_factory=dict)
+    ledger: dict[tuple[str, int], Entry] = field(default_factory=dict)
+    #: None is a value that was deleted.
+    memory: dict[tuple[str, str, str], JsonText | None] = field(default_factory=dict)
+    claims: dict[str, Remembered] = field(default_factory=dict)
+    graphs: dict[str, GraphRecord] = field(default_factory=dict)
+    control_plane: dict[int, ControlPlane] = field(default_factory=dict)
+
+    def over(self, below: Tables) -> Tables:
+        """These tables laid over ``below``."""
+        return Tables(*({**getattr(below, name), **getattr(self, name)} for name in _NAMES))
+
+
+_NAMES: Final = tuple(each.name for each in fields(Tables))
+
+
+def copy_of_token(token: Token) -> Token:
+    """A copy that shares nothing that could change, decoded values included."""
+    return replace(
+        token.copy(),
+        context=JsonText(token.context.text),
+        entered_by=JsonText(token.entered_by.text),
+    )
+
+
+def copy_of_timer(timer: Timer) -> Timer:
+    """A copy that shares nothing that could change, decoded values included."""
+    payload = timer.payload
+    return replace(timer, payload=None if payload is None else JsonText(payload.text))
+
+
+def copy_of_entry(entry: Entry) -> Entry:
+    """A copy that shares nothing that could change, decoded values included."""
+    return entry._replace(data=JsonText(entry.data.text))
