@@ -121,6 +121,9 @@ def _value(node: Expression) -> _Worth:
     match node:
         case Constant(value):
             return lambda scope, entry: value
+        case ListOf(elements) if all(isinstance(element, Constant) for element in elements):
+            fixed = [element.value for element in elements if isinstance(element, Constant)]
+            return lambda scope, entry: fixed
         case ListOf(elements):
             members = tuple(map(_value, elements))
             return lambda scope, entry: [member(scope, entry) for member in members]
