@@ -40,14 +40,14 @@ from stateous_controlplane.store.port import (
     Changes,
     Granted,
     Needs,
-    NextIds,
     Remembered,
     Transaction,
 )
 from stateous_controlplane.writer.catalog import Catalog
-from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims
+from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims, Parking
 from stateous_controlplane.writer.ready import ReadyTasks
-from stateous_controlplane.writer.submission import CommandTime, Submission
+from stateous_controlplane.writer.submission import Submission
+from stateous_controlplane.writer.supply import CommandTime, FreshIds
 from stateous_controlplane.writer.working_set import WorkingSet
 
 _log = logging.getLogger("stateous.engine")
@@ -65,11 +65,8 @@ class LeaseTerms:
 class Outcome:
     """What a batch came to. It holds once the transaction has committed."""
 
-    ids: NextIds
+    parking: Parking
     answers: list[tuple[Submission, Answer]] = field(default_factory=list)
-    #: New claims that wait, and those waiting before that have been served.
-    parked: list[ParkedClaim] = field(default_factory=list)
-    served: list[ParkedClaim] = field(default_factory=list)
     changes: Changes = field(default_factory=Changes)
 
 
@@ -88,7 +85,7 @@ class Batch:
         transaction: Transaction,
         catalog: Catalog,
         time: CommandTime,
-        ids: NextIds,
+        ids: FreshIds,
         lease: LeaseTerms,
         parked: ParkedClaims,
     ) -> None:
@@ -97,11 +94,11 @@ class Batch:
         self._time = time
         self._ids = ids
         self._lease = lease
-        self._parked_before = parked
+        self._parking = Parking(parked)
         self._working = WorkingSet()
         self._ready = ReadyTasks(self._working.tasks)
         self._granted: list[_Granted] = []
-        self._outcome = Outcome(ids)
+        self._outcome = Outcome(self._parking)
 
     def run(self, submissions: list[Submission]) -> Outcome:
         """Decide all of ``submissions``, and write what changed."""
@@ -109,16 +106,11 @@ class Batch:
         for submission in submissions:
             if submission.withdrawn:
                 continue
-            try:
-                answer = self._process(submission)
-            except Exception:
-                _log.exception("a command met a defect; nothing of it was done")
-                answer = unexpected()
+            answer = self._guarded(submission)
             if answer is not None:
                 self._outcome.answers.append((submission, answer))
         self._answer_claims()
         self._outcome.changes = self._working.changes()
-        self._outcome.ids = self._ids
         if self._outcome.changes:
             self._transaction.write(self._outcome.changes)
         return self._outcome
@@ -132,6 +124,13 @@ class Batch:
         self._catalog.fetch(self._working.graphs(), self._transaction.graph)
 
     # ── deciding ────────────────────────────────────────────────────────
+
+    def _guarded(self, submission: Submission) -> Answer | None:
+        try:
+            return self._process(submission)
+        except Exception:
+            _log.exception("a command met a defect; nothing of it was done")
+            return unexpected()
 
     def _process(self, submission: Submission) -> Answer | None:
         """The answer, or None when it comes later: a claim that got something, or waits."""
@@ -161,9 +160,7 @@ class Batch:
         answer = answer_to(reply)
         if effects:
             self._working.accept(family, effects)
-            self._ids = NextIds(
-                self._ids.task + effects.new_tasks, self._ids.timer + effects.new_timers
-            )
+            self._ids.use(tasks=effects.new_tasks, timers=effects.new_timers)
             self._serve_parked(effects)
         return reply, answer
 
@@ -188,7 +185,7 @@ class Batch:
             self._hand_out(submission, claim, grants)
             return None
         if claim.wait and (claim.states or claim.jobs):
-            self._outcome.parked.append(ParkedClaim(submission, claim))
+            self._parking.park(ParkedClaim(submission, claim))
             return None
         return nothing_for(claim)
 
@@ -212,7 +209,13 @@ class Batch:
             task = self._ready.oldest(claim.states)
             if task is None:
                 break
-            reply, _ = self._decide(ClaimTask(task, claim.supervisor, self._lease.length))
+            try:
+                reply, _ = self._decide(ClaimTask(task, claim.supervisor, self._lease.length))
+            except Exception:
+                if not grants:
+                    raise
+                _log.exception("a claim met a defect; it gets what it had got before")
+                break
             if isinstance(reply, GrantReply):
                 grants.append(reply)
         if grants and claim.request is not None:
@@ -225,10 +228,10 @@ class Batch:
         self._granted.append(_Granted(submission, claim, grants))
         if claim.request is None:
             return
-        for twin in self._waiting_too(claim):
+        for twin in self._parking.same_request(claim):
             again = self._repeated(twin.claim)
             if again:
-                self._unpark(twin)
+                self._parking.serve(twin)
                 self._granted.append(_Granted(twin.submission, twin.claim, again))
 
     def _serve_parked(self, effects: Effects) -> None:
@@ -237,35 +240,23 @@ class Batch:
         if not queued:
             return
         self._ready.add(queued)
-        for parked in self._waiting_for({task.queue for task in queued}):
-            if parked.submission.withdrawn or parked in self._outcome.served:
-                continue
+        for parked in self._parking.waiting_for({task.queue for task in queued}):
+            self._serve(parked)
+            if not any(self._working.tasks[task.id].ready for task in queued):
+                break
+
+    def _serve(self, parked: ParkedClaim) -> None:
+        # A defect here is the claim's alone: the command that queued the task is done and answered.
+        try:
             grants = self._grant(parked.claim)
-            if grants:
-                self._unpark(parked)
-                self._hand_out(parked.submission, parked.claim, grants)
-
-    def _waiting_for(self, queues: set[str]) -> list[ParkedClaim]:
-        now = [each for each in self._outcome.parked if not queues.isdisjoint(each.claim.states)]
-        return self._unserved(self._parked_before.waiting_for(queues)) + now
-
-    def _waiting_too(self, claim: Claim) -> list[ParkedClaim]:
-        now = [
-            each
-            for each in self._outcome.parked
-            if (each.claim.supervisor, each.claim.request) == (claim.supervisor, claim.request)
-        ]
-        return self._unserved(self._parked_before.same_request(claim)) + now
-
-    def _unserved(self, parked: list[ParkedClaim]) -> list[ParkedClaim]:
-        served = set(map(id, self._outcome.served))
-        return [each for each in parked if id(each) not in served]
-
-    def _unpark(self, parked: ParkedClaim) -> None:
-        if parked in self._outcome.parked:
-            self._outcome.parked.remove(parked)
-        else:
-            self._outcome.served.append(parked)
+        except Exception:
+            _log.exception("a waiting claim met a defect; nothing of it was done")
+            self._parking.serve(parked)
+            self._outcome.answers.append((parked.submission, unexpected()))
+            return
+        if grants:
+            self._parking.serve(parked)
+            self._hand_out(parked.submission, parked.claim, grants)
 
     def _answer_claims(self) -> None:
         """Encode the grants, each with the memory of its token and state."""

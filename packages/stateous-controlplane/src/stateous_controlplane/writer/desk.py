@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from enum import Enum
 
-from stateous_controlplane.answers import Answer
+from stateous_controlplane.answers import Answer, unexpected
 from stateous_controlplane.engine.commands import Claim, Request
 from stateous_controlplane.store.port import Store
 from stateous_controlplane.writer.catalog import Catalog
@@ -78,6 +78,7 @@ class WriterDesk:
             store, catalog, terms, self._clock, self._deliver, self._lose_hold
         )
         self.stopping = False
+        self._broken = False
         self._thread = threading.Thread(target=self._work, name="stateous-writer", daemon=True)
         self._thread.start()
 
@@ -86,11 +87,13 @@ class WriterDesk:
     @property
     def serving(self) -> bool:
         """Whether the hold is ours, as far as the control plane knows."""
-        return not self._sequencer.lost
+        return not (self._sequencer.lost or self._broken)
 
     async def ask(self, request: Request) -> Answer:
         """The answer, once it is durable; cancelling withdraws a claim that waits."""
-        if self._sequencer.lost:
+        if self._broken:
+            return unexpected()
+        if self._sequencer.lost or self._end_asked:
             return NOT_SERVING
         if isinstance(request, Claim) and self.stopping:
             request = replace(request, wait=0)
@@ -150,6 +153,14 @@ class WriterDesk:
                 for follower in self._followers.get(token, ()):
                     follower.event.set()
 
+    def _break(self) -> None:
+        # The writer's thread is gone: nobody else answers those who wait.
+        self._broken = True
+        for future in self._futures.values():
+            if not future.done():
+                future.set_result(unexpected())
+        self._on_broken(Broken.DEFECT)
+
     # ── on the writer's thread ──────────────────────────────────────────
 
     def _deliver(self, answers: list[tuple[Submission, Answer]], tokens: set[str]) -> None:
@@ -169,13 +180,14 @@ class WriterDesk:
             self._sequencer.end()
         except Exception:
             _log.exception("the writer met a defect, and this control plane stops")
-            self._loop.call_soon_threadsafe(self._on_broken, Broken.DEFECT)
+            self._loop.call_soon_threadsafe(self._break)
 
     def _sleep(self) -> None:
         """Until there is something to do."""
         with self._wake:
             while not (self._sequencer.busy or self._waits_over or self._end_asked):
-                left = self._sequencer.wake_at() - self._clock.monotonic()
-                if left <= 0:
+                wake_at = self._sequencer.wake_at()
+                left = None if wake_at is None else wake_at - self._clock.monotonic()
+                if left is not None and left <= 0:
                     return
                 self._wake.wait(left)

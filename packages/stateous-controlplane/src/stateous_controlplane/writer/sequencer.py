@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -24,14 +24,16 @@ from stateous_controlplane.answers import Answer, refused, unexpected
 from stateous_controlplane.engine.commands import EndLease, FireTimer
 from stateous_controlplane.store.port import (
     DatabaseBusy,
+    Due,
     HoldLost,
     HoldState,
     Store,
 )
 from stateous_controlplane.writer.batch import Batch, LeaseTerms, Outcome, nothing_for
 from stateous_controlplane.writer.catalog import Catalog
-from stateous_controlplane.writer.parked import ParkedClaims
-from stateous_controlplane.writer.submission import Clock, CommandTime, Deliver, Submission
+from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims
+from stateous_controlplane.writer.submission import Clock, Deliver, Submission
+from stateous_controlplane.writer.supply import CommandTime, FreshIds
 
 _log = logging.getLogger("stateous.serve")
 
@@ -55,6 +57,15 @@ class Terms:
     lease: timedelta
 
 
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """Submissions that could not be committed, and why. ``began``: there was a transaction."""
+
+    batch: list[Submission]
+    error: Exception
+    began: bool
+
+
 class Sequencer:
     """Runs submissions in batches against one store. Only :meth:`submit` may come from outside."""
 
@@ -74,11 +85,14 @@ class Sequencer:
         self._deliver = deliver
         self._on_lost = on_lost
         self._time = CommandTime(clock.now)
-        self._ids = store.next_ids()
+        ids = store.next_ids()
+        self._ids = FreshIds(ids.task, ids.timer)
         self._waiting: deque[Submission] = deque()
         self._parked = ParkedClaims()
         self._next_tick = clock.monotonic() + TICK_SECONDS
         self._due_left = False
+        self._last_due: Due | None = None
+        self._waits_over = False
         self._begin_grace()
         self.lost = False
 
@@ -95,8 +109,10 @@ class Sequencer:
         """Whether there is something to do at once."""
         return bool(self._waiting) or self._due_left
 
-    def wake_at(self) -> float:
+    def wake_at(self) -> float | None:
         """When, in monotonic time, there is something to do even if nothing is submitted."""
+        if self.lost:
+            return None
         deadline = self._parked.next_deadline()
         return self._next_tick if deadline is None else min(self._next_tick, deadline)
 
@@ -108,8 +124,8 @@ class Sequencer:
         if monotonic >= self._next_tick:
             self._tick()
             return True
-        self._answer_over(monotonic)
-        batch = self._take()
+        self._answer_empty(self._parked.over(monotonic))
+        batch = self._take(MAX_BATCH)
         if batch:
             self._run(batch)
         if self._due_left and not self.lost:
@@ -118,27 +134,66 @@ class Sequencer:
         return bool(batch)
 
     def end_waits(self) -> None:
-        """Answer waiting claims as if their time were over."""
-        self._send([(each.submission, nothing_for(each.claim)) for each in self._parked.drain()])
+        """From now on no claim waits: those that do are answered as if their time were over."""
+        self._waits_over = True
+        self._answer_empty(self._parked.drain())
 
     def end(self) -> None:
         """Serve what was submitted, and answer the claims that wait."""
-        while self._waiting and not self.lost:
-            self._run(self._take())
-        self._refuse_all()
         self.end_waits()
+        while not self.lost:
+            batch = self._take(MAX_BATCH)
+            if not batch:
+                break
+            self._run(batch)
+        self._refuse_all()
 
     # ── batches ─────────────────────────────────────────────────────────
 
-    def _take(self) -> list[Submission]:
-        batch: list[Submission] = []
-        while self._waiting and len(batch) < MAX_BATCH:
+    def _take(self, most: int | None = None) -> list[Submission]:
+        # Others append meanwhile: the queue is emptied from its front, and never walked.
+        taken: list[Submission] = []
+        while self._waiting and (most is None or len(taken) < most):
             submission = self._waiting.popleft()
             if not submission.withdrawn:
-                batch.append(submission)
-        return batch
+                taken.append(submission)
+        return taken
 
     def _run(self, batch: list[Submission]) -> None:
+        for failed in self._settle(batch):
+            refused_now = failed.batch
+            if isinstance(failed.error, DatabaseBusy):
+                sentence = f"the database is busy: {failed.error}"
+                _log.warning("%s", sentence)
+                answer = refused(Refusal(Code.DATABASE_BUSY, sentence))
+                if not failed.began:
+                    # Those that queued up behind have waited as long, and need not do so again.
+                    refused_now = [*refused_now, *self._take()]
+            else:
+                _log.error(
+                    "a transaction met a defect; nothing of it was done", exc_info=failed.error
+                )
+                answer = unexpected()
+            self._send([(each, answer) for each in refused_now])
+
+    def _settle(self, batch: list[Submission]) -> list[_Failed]:
+        """Commit ``batch``; when it cannot be as a whole, one by one: the guilty stands alone."""
+        failed = self._attempt(batch)
+        if failed is None:
+            return []
+        if len(batch) == 1 or not failed.began:
+            return [failed]
+        failures: list[_Failed] = []
+        for position, submission in enumerate(batch):
+            failed = self._attempt([submission])
+            if failed is not None and not failed.began:
+                return [*failures, replace(failed, batch=batch[position:])]
+            if failed is not None:
+                failures.append(failed)
+        return failures
+
+    def _attempt(self, batch: list[Submission]) -> _Failed | None:
+        """Commit ``batch`` as a whole, then answer it."""
         began = False
         try:
             with self._store.transaction(self._terms.holder) as transaction:
@@ -155,21 +210,19 @@ class Sequencer:
             self._lose()
             self._send([(each, NOT_SERVING) for each in batch])
         except Exception as error:
-            if began and len(batch) > 1:
-                # The batch as a whole could not be committed: whoever is to blame stands alone.
-                for submission in batch:
-                    self._run([submission])
-            else:
-                self._fail(batch, error)
+            return _Failed(batch, error, began)
         else:
             self._finish(outcome)
+        return None
 
     def _finish(self, outcome: Outcome) -> None:
-        self._ids = outcome.ids
-        for served in outcome.served:
+        for served in outcome.parking.served:
             self._parked.remove(served)
-        for parked in outcome.parked:
-            self._parked.park(parked)
+        if self._waits_over:
+            self._answer_empty(outcome.parking.added)
+        else:
+            for parked in outcome.parking.added:
+                self._parked.park(parked)
         changes = outcome.changes
         touched = {
             row.token
@@ -178,28 +231,15 @@ class Sequencer:
         }
         self._send(outcome.answers, touched)
 
-    def _fail(self, batch: list[Submission], error: Exception) -> None:
-        if isinstance(error, DatabaseBusy):
-            _log.warning("the database is busy: %s", error)
-            # Those that queued up behind have waited as long: they need not wait once more.
-            batch = batch + list(self._waiting)
-            self._waiting.clear()
-            answer = refused(Refusal(Code.DATABASE_BUSY, f"the database is busy: {error}"))
-        else:
-            _log.error("a transaction met a defect; nothing of it was done", exc_info=error)
-            answer = unexpected()
-        self._send([(each, answer) for each in batch])
-
     def _send(
         self, answers: list[tuple[Submission, Answer]], tokens: set[str] | None = None
     ) -> None:
-        if answers or tokens:
-            self._deliver(answers, tokens or set())
+        asked = [answer for answer in answers if answer[0].asked]
+        if asked or tokens:
+            self._deliver(asked, tokens or set())
 
-    def _answer_over(self, monotonic: float) -> None:
-        self._send(
-            [(each.submission, nothing_for(each.claim)) for each in self._parked.over(monotonic)]
-        )
+    def _answer_empty(self, parked: list[ParkedClaim]) -> None:
+        self._send([(each.submission, nothing_for(each.claim)) for each in parked])
 
     # ── the clock ───────────────────────────────────────────────────────
 
@@ -211,7 +251,7 @@ class Sequencer:
                 return
             if state is HoldState.TAKEN_BACK:
                 _log.warning("the hold on the database was free; this control plane took it back")
-                self._begin_grace()
+                self._follow_on()
             self._run_due()
         except HoldLost:
             self._lose()
@@ -219,6 +259,12 @@ class Sequencer:
             self._tick_failed(error)
         finally:
             self._next_tick = self._clock.monotonic() + TICK_SECONDS
+
+    def _follow_on(self) -> None:
+        """Another control plane may have served in between: its ids are used, its queues filled."""
+        self._begin_grace()
+        self._ids.raise_to(self._store.next_ids())
+        self._answer_empty(self._parked.drain())
 
     def _run_due_safely(self) -> None:
         try:
@@ -240,27 +286,20 @@ class Sequencer:
     def _run_due(self) -> None:
         """End leases and fire timers that are due: each a command of its own, looked at again."""
         self._due_left = False
-        now = self._time.current()
         with self._store.transaction(self._terms.holder) as transaction:
-            due = transaction.due(now, leases=not self._lease_terms().grace, limit=MAX_DUE)
-            if not due.leases and not due.timers:
-                return
-            ended = [Submission(EndLease(task, self._terms.lease)) for task in due.leases]
-            fired = [Submission(FireTimer(timer)) for timer in due.timers]
-            outcome = Batch(
-                transaction,
-                self._catalog,
-                self._time,
-                self._ids,
-                self._lease_terms(),
-                self._parked,
-            ).run([*ended, *fired])
-        # A full portion means that more may be due; one that changed nothing must not spin.
-        full = MAX_DUE in (len(due.leases), len(due.timers))
-        self._due_left = full and bool(outcome.changes)
-        own = {id(each) for each in (*ended, *fired)}
-        outcome.answers = [each for each in outcome.answers if id(each[0]) not in own]
-        self._finish(outcome)
+            due = transaction.due(
+                self._time.current(), leases=not self._lease_terms().grace, limit=MAX_DUE
+            )
+        ended = [Submission(EndLease(task, self._terms.lease), asked=False) for task in due.leases]
+        fired = [Submission(FireTimer(timer), asked=False) for timer in due.timers]
+        if not ended and not fired:
+            return
+        failures = self._settle([*ended, *fired])
+        if failures:
+            raise failures[0].error
+        # A full portion means that more may be due. The same once more means that nothing helps.
+        self._due_left = MAX_DUE in (len(ended), len(fired)) and due != self._last_due
+        self._last_due = due
 
     def _begin_grace(self) -> None:
         self._grace_until = self._clock.monotonic() + GRACE * self._terms.lease.total_seconds()
@@ -280,7 +319,6 @@ class Sequencer:
     def _refuse_all(self) -> bool:
         if not self.lost:
             return False
-        refused_now = [*self._waiting, *(each.submission for each in self._parked.drain())]
-        self._waiting.clear()
+        refused_now = [*self._take(), *(each.submission for each in self._parked.drain())]
         self._send([(each, NOT_SERVING) for each in refused_now])
         return bool(refused_now)

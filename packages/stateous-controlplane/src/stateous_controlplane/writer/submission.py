@@ -1,17 +1,13 @@
-"""A request on its way through the writer, and the time that commands are given."""
+"""A request on its way through the writer, and what it needs of the world outside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 from stateous_controlplane.answers import Answer
 from stateous_controlplane.engine.commands import Command, Request
-from stateous_controlplane.engine.family import Family
-
-_TICK = timedelta(microseconds=1)
 
 
 @dataclass(slots=True, eq=False)
@@ -20,11 +16,13 @@ class Submission:
 
     ``withdrawn`` is set, from any thread, when the caller has gone away: nothing is assigned to it
     then. ``deadline`` (of the clock's monotonic time) is when a waiting claim is answered empty.
+    ``asked`` is false for what the clock hands in itself: nobody waits for an answer.
     """
 
     request: Request | Command
     deadline: float = 0.0
     withdrawn: bool = field(default=False)
+    asked: bool = True
 
 
 class Deliver(Protocol):
@@ -45,24 +43,3 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds that never go back."""
         ...
-
-
-class CommandTime:
-    """Gives each command a time later than all that came before it (`docs/spec/wire.md` 3.1)."""
-
-    def __init__(self, now: Callable[[], datetime]) -> None:
-        self._now = now
-        self._last = now()
-
-    def next(self, family: Family) -> datetime:
-        """A time later than the last command's, and than the family's last entries."""
-        earliest = self._last
-        for token in family.tokens.values():
-            if token.at > earliest:
-                earliest = token.at
-        self._last = max(self._now(), earliest + _TICK)
-        return self._last
-
-    def current(self) -> datetime:
-        """Now, but not before the last command."""
-        return max(self._now(), self._last)
