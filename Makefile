@@ -7,10 +7,10 @@ PKGS   := $(sort $(wildcard packages/*))
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= auto
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types fmt bench wheels lock clean
+.PHONY: help setup demo test lint types fmt bench bench-quick wheels lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make the environment in .venv (the others do it by themselves)
 
@@ -48,6 +48,9 @@ fmt: $(STAMP) ## format, and mend what can be mended
 
 bench: $(STAMP) ## measure, beside a calibration of this machine
 	$(BIN)/python -m bench
+
+bench-quick: $(STAMP) ## a smoke run of the benchmark, in some seconds
+	$(BIN)/python -m bench --quick
 
 wheels: $(STAMP) ## build the six wheels into dist/
 	@rm -rf dist
