@@ -73,7 +73,8 @@ class Needs:
     timers: set[int] = field(default_factory=set)
     #: (token, idempotency key).
     keys: set[tuple[str, str]] = field(default_factory=set)
-    #: Supervisors whose last granted request is wanted; its tasks come along.
+    #: Supervisors whose last granted request is wanted; those of its tasks that are still claimed,
+    #: on that attempt, come along.
     supervisors: set[str] = field(default_factory=set)
     #: Queue to how many of its oldest ready tasks are wanted.
     queues: dict[str, int] = field(default_factory=dict)

@@ -65,7 +65,10 @@ class MemoryTransaction:
         }
         tasks = set(needs.tasks | needs.memory_of)
         for remembered in loaded.remembered.values():
-            tasks.update(granted.task for granted in remembered.granted)
+            for each in remembered.granted:
+                held = seen.tasks.get(each.task)
+                if held and held.status is TaskStatus.CLAIMED and held.attempt == each.attempt:
+                    tasks.add(held.id)
         for queue, count in needs.queues.items():
             ready = [task for task in seen.tasks.values() if task.ready and task.queue == queue]
             ready.sort(key=lambda task: (task.queued_at, task.id))

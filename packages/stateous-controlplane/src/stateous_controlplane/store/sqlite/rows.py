@@ -87,14 +87,14 @@ def token_of(row: Row) -> Token:
     )
 
 
-#: What of a token's row never changes, and the rest.
+#: What of a token's row never changes; what changes with a move; and the rest.
 TOKEN_FIXED: Final = (
     "token, folded, kind, top, parent, parent_state, parent_visit, workflow, started_at"
 )
-TOKEN_CHANGING: Final = (
-    "graph, state, visit, status, configuration, context, entered_by, counts, visits, seq, at, "
-    "entered_at, paused_at, ended_at"
+TOKEN_MOVING: Final = (
+    "state, visit, configuration, context, entered_by, counts, visits, seq, at, entered_at"
 )
+TOKEN_CHANGING: Final = f"{TOKEN_MOVING}, graph, status, paused_at, ended_at"
 
 
 def token_fixed(token: Token) -> Row:
@@ -112,14 +112,12 @@ def token_fixed(token: Token) -> Row:
     )
 
 
-def token_changing(token: Token) -> Row:
-    """The values of :data:`TOKEN_CHANGING`."""
+def token_moving(token: Token) -> Row:
+    """The values of :data:`TOKEN_MOVING`."""
     state, visit = token.configuration[-1]
     return (
-        token.graph,
         state,
         visit,
-        token.status.value,
         _written(token.configuration),
         token.context.text,
         token.entered_by.text,
@@ -128,6 +126,15 @@ def token_changing(token: Token) -> Row:
         token.seq,
         text_of(token.at),
         text_of(token.entered_at),
+    )
+
+
+def token_changing(token: Token) -> Row:
+    """The values of :data:`TOKEN_CHANGING`."""
+    return (
+        *token_moving(token),
+        token.graph,
+        token.status.value,
         text_or_none(token.paused_at),
         text_or_none(token.ended_at),
     )

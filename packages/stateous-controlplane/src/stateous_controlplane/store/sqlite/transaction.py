@@ -29,8 +29,11 @@ _QUEUE: Final = (
     "SELECT id FROM tasks WHERE queue = queue.value AND ready ORDER BY queued_at, id LIMIT ?2)"
 )
 _REMEMBERED: Final = (
-    "SELECT supervisor, request, task, attempt FROM claims "
-    "WHERE supervisor IN (SELECT value FROM json_each(?)) ORDER BY supervisor, request, task"
+    "SELECT supervisor, request, task, attempt, EXISTS ("
+    "SELECT 1 FROM tasks WHERE id = claims.task AND attempt = claims.attempt "
+    "AND status = 'claimed') "
+    "FROM claims WHERE supervisor IN (SELECT value FROM json_each(?)) "
+    "ORDER BY supervisor, request, task"
 )
 _FOLDED: Final = "SELECT folded, token FROM tokens WHERE folded IN (SELECT value FROM json_each(?))"
 # The unary plus keeps SQLite from walking all tokens of a kind.
@@ -75,6 +78,8 @@ class SqliteTransaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        # What stands in the rows of tokens that were loaded: see the writes.
+        self._standing: dict[str, writes.Standing] = {}
 
     def load(self, needs: Needs) -> Loaded:
         """All that ``needs`` names, with families."""
@@ -131,15 +136,19 @@ class SqliteTransaction:
 
     def write(self, changes: Changes) -> None:
         """Write a batch's changes."""
-        writes.write(self._connection, changes)
+        writes.write(self._connection, changes, self._standing)
+        self._standing.update((token.token, writes.standing(token)) for token in changes.tokens)
 
     def _named_tasks(self, needs: Needs, found: Loaded) -> None:
         named = needs.tasks | needs.memory_of
         if needs.supervisors:
             granted: dict[tuple[str, str], list[Granted]] = defaultdict(list)
-            for supervisor, request, task, attempt in self._select(_REMEMBERED, needs.supervisors):
+            for supervisor, request, task, attempt, held in self._select(
+                _REMEMBERED, needs.supervisors
+            ):
                 granted[supervisor, request].append(Granted(task, attempt))
-                named.add(task)
+                if held:
+                    named.add(task)
             for (supervisor, request), tasks in granted.items():
                 found.remembered[supervisor] = Remembered(request, tuple(tasks))
         if named:
@@ -165,6 +174,8 @@ class SqliteTransaction:
         )
         for row in relatives.fetchall():
             found.tokens[row[0]] = rows.token_of(row)
+        for token in found.tokens.values():
+            self._standing[token.token] = writes.standing(token)
         tokens = write_json(list(found.tokens))
         for row in self._connection.execute(
             _OPEN_TASKS, (tokens, write_json(list(found.tasks)))

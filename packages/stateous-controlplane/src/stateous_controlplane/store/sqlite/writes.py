@@ -8,10 +8,12 @@ What never changes of a row is in no UPDATE; an index whose columns stay is not 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
 
 from stateous.json import write_json
+from stateous_controlplane.engine.rows import Status, Token
 from stateous_controlplane.store.port import Changes, StoreError
 from stateous_controlplane.store.sqlite import rows
 from stateous_controlplane.store.sqlite.rows import Row
@@ -62,6 +64,7 @@ def _update(table: str, key: str, columns: str) -> _Write:
 
 _new_tokens = _insert("tokens", f"{rows.TOKEN_FIXED}, {rows.TOKEN_CHANGING}")
 _tokens = _update("tokens", "token", rows.TOKEN_CHANGING)
+_moves = _update("tokens", "token", rows.TOKEN_MOVING)
 _positions = _update("tokens", "token", "seq, at")
 _new_tasks = _insert("tasks", rows.TASK)
 _tasks = _update("tasks", "id", rows.TASK_CHANGING)
@@ -79,8 +82,18 @@ _FORGET: Final = "DELETE FROM memory WHERE token IN (SELECT value FROM json_each
 _DELETE_CLAIMS: Final = "DELETE FROM claims WHERE supervisor IN (SELECT value FROM json_each(?))"
 
 
-def write(connection: sqlite3.Connection, changes: Changes) -> None:
-    """Write ``changes`` in the open transaction.
+#: What of a token's row a mere move leaves: status, document, when it was paused and ended. Half of
+#: the indexes of tokens hold one of them, and are not touched by a write that leaves all.
+Standing: TypeAlias = tuple[Status, str, datetime | None, datetime | None]
+
+
+def standing(token: Token) -> Standing:
+    """The standing of ``token``."""
+    return token.status, token.graph, token.paused_at, token.ended_at
+
+
+def write(connection: sqlite3.Connection, changes: Changes, before: Mapping[str, Standing]) -> None:
+    """Write ``changes`` in the open transaction; ``before`` is what rows are known to hold.
 
     Raises:
         StoreError: a row to change does not exist.
@@ -89,7 +102,23 @@ def write(connection: sqlite3.Connection, changes: Changes) -> None:
         connection,
         [rows.token_fixed(token) + rows.token_changing(token) for token in changes.new_tokens],
     )
-    _tokens(connection, [(token.token, *rows.token_changing(token)) for token in changes.tokens])
+    stays = [before.get(token.token) == standing(token) for token in changes.tokens]
+    _moves(
+        connection,
+        [
+            (token.token, *rows.token_moving(token))
+            for token, same in zip(changes.tokens, stays, strict=True)
+            if same
+        ],
+    )
+    _tokens(
+        connection,
+        [
+            (token.token, *rows.token_changing(token))
+            for token, same in zip(changes.tokens, stays, strict=True)
+            if not same
+        ],
+    )
     _positions(connection, [rows.token_position(token) for token in changes.positions])
     _new_tasks(
         connection, [rows.task_fixed(task) + rows.task_changing(task) for task in changes.new_tasks]
