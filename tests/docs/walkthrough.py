@@ -7,7 +7,8 @@ A page is walked from top to bottom in a temporary folder:
   when it ends with a backslash. One that ends with ``&`` stays in the background until the page
   ends; then it gets a Ctrl-C, and must end with 0. Output that begins with ``error:`` asks for a
   failure; every other command must succeed.
-- A ``python`` block is run as a script; with ``file=NAME`` behind the language it becomes that file.
+- A ``python`` block is run as a script; with ``file=NAME`` behind the language it becomes that file,
+  which must be Python.
 
 Pages speak of port 8080. Here a free port takes its place, in what is sent and in what comes back.
 Looking at a token right after starting it races with the supervisor, which no reader notices: a
@@ -16,6 +17,7 @@ Looking at a token right after starting it races with the supervisor, which no r
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import re
@@ -102,6 +104,7 @@ class Walk:
         """Do what ``page`` says, from top to bottom."""
         for block in blocks_of(page):
             if block.file is not None:
+                ast.parse(block.text, block.file)
                 file = self.folder / block.file
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(block.text, "utf-8")
