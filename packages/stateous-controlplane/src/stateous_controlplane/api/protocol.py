@@ -199,8 +199,12 @@ class Protocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header; one that stands behind a chunked body counts for nothing."""
-        if self._head_open:
-            super().on_header(name, value)
+        if not self._head_open:
+            return
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """The head of a request: its app starts, or waits for those before it."""
@@ -211,7 +215,8 @@ class Protocol(HttpToolsProtocol):
         scope["method"] = self.parser.get_method().decode("ascii")
         scope["http_version"] = version
         scope["raw_path"] = raw_path
-        scope["path"] = unquote(raw_path.decode("latin-1"))
+        path = raw_path.decode("latin-1")
+        scope["path"] = unquote(path) if "%" in path else path
         scope["query_string"] = query
         cycle = self.cycle = Cycle(
             scope=scope,
