@@ -12,9 +12,8 @@ import contextlib
 import logging
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 from stateous_client import AsyncClient, BadAnswer, Client, ClientError
@@ -40,29 +39,12 @@ def supervise(
 ) -> int:
     """Run the supervisor of ``folder`` until SIGINT or SIGTERM ends it: the exit code.
 
-    Called on the main thread, whose signal handlers it takes for the time being.
+    Called on the main thread, which gets the signals.
 
     Raises:
         SupervisorError: it could not start.
     """
-    supervisor = Supervisor(folder, url=url, tasks=tasks, name=name)
-    with signals_to(supervisor.stop):
-        return supervisor.run()
-
-
-@contextlib.contextmanager
-def signals_to(stop: Callable[[], None]) -> Iterator[None]:
-    """Have each SIGINT and SIGTERM (Windows: SIGBREAK too) call ``stop``. Main thread only."""
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        stop()
-
-    before = {number: signal.signal(number, on_signal) for number in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return Supervisor(folder, url=url, tasks=tasks, name=name).run(signals=True)
 
 
 class Supervisor:
@@ -92,33 +74,36 @@ class Supervisor:
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._shift: Shift | None = None
-        # Counted, not queued: a signal handler may interrupt anything, also another signal's.
+        # Counted, not queued: a signal handler may interrupt anything, another handler too.
         self._stops = 0
         self._stops_seen = 0
         self._stopped = asyncio.Event()
 
-    def run(self, *, at: str | None = None) -> int:
+    def run(self, *, at: str | None = None, signals: bool = False) -> int:
         """Work until :meth:`stop`; the exit code: 0 after one stop, 1 after two.
 
-        ``at`` is the control plane's URL in place of the settings', for a control plane that runs
-        in the same process. It blocks, on any thread.
+        It blocks, on any thread. ``at`` is the control plane's URL in place of the settings', for a
+        control plane that runs in the same process. With ``signals``, on the main thread only,
+        SIGINT and SIGTERM (Windows: SIGBREAK too) stop it.
 
         Raises:
             SupervisorError: another supervisor has the folder; the control plane is none, or
                 serves another workflow; the routines cannot be loaded.
         """
-        return asyncio.run(self._run(at if at is not None else self._settings.url))
+        return asyncio.run(self._run(at if at is not None else self._settings.url, signals))
 
     def stop(self) -> None:
-        """First: finish what runs, and end. Second: cancel it. From any thread, or a signal handler.
+        """First: finish what runs, and end. Second: cancel it. From any thread or signal handler.
 
         While the control plane is still waited for there is nothing to finish.
         """
         self._stops += 1
         self._post(self._see_stops)
 
-    async def _run(self, url: str) -> int:
+    async def _run(self, url: str, signals: bool) -> int:
         self._loop = asyncio.get_running_loop()
+        if signals:
+            _call_on_signals(self._loop, self.stop)
         self._see_stops()
         with contextlib.closing(Outbox.open(self._folder, written=self._on_written)) as outbox:
             async with AsyncClient(url, timeout=self._pace.http_timeout, retries=0) as plane:
@@ -212,6 +197,16 @@ class Supervisor:
             elif not self._stopped.is_set():
                 _log.info("stopping: the control plane was not reached, so nothing runs")
                 self._stopped.set()
+
+
+def _call_on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
+    for number in _SIGNALS:
+        try:
+            # Wakes the loop even when the signal comes just before it goes to sleep; a plain
+            # handler would be called at the next event only.
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # Windows, whose loop wakes at signals by itself
+            signal.signal(number, lambda *_: stop())
 
 
 def _no_control_plane(url: str, error: ClientError) -> SupervisorError:
