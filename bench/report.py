@@ -7,25 +7,33 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from bench.load import Measured
 from bench.machine import Cores
 from bench.rounds import Round
 
-_COLUMNS = ("workload", "a second", "ratio", "p50 ms", "p99 ms", "CPU ms", "server", "generator")
+_COLUMNS: Final = (
+    *("workload", "a second", "ratio", "p50 ms", "p99 ms"),
+    *("CPU ms", "CPU ratio", "server", "generator"),
+)
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """One workload over all rounds: medians, of ``ratios`` too, which are taken in each round.
 
-    A ratio is the workload's requests per second over those of the bare route.
+    ``ratio`` is the workload's requests per second over those of the bare route. ``cpu_ratio`` is
+    the bare route's CPU time for a request over the workload's: what the ratio would be if nothing
+    but the server's core counted. Other work on the machine moves it less.
     """
 
     name: str
     rate: float
     ratio: float
+    cpu_ratio: float | None
     latencies: dict[str, tuple[float, float]]
     server_ms_per_request: float | None
     server_share: float | None
@@ -115,6 +123,7 @@ def _summary(
             each.requests_per_second / yardstick.requests_per_second
             for each, yardstick in zip(measured, bare, strict=True)
         ),
+        cpu_ratio=_median_of(zip(measured, bare, strict=True), _cpu_ratio),
         latencies={
             kind: (
                 median(each.latencies[kind][0] for each in measured),
@@ -130,10 +139,13 @@ def _summary(
     )
 
 
-def _median_of(
-    measured: Iterable[Measured], value: Callable[[Measured], float | None]
-) -> float | None:
-    known = [found for each in measured if (found := value(each)) is not None]
+def _cpu_ratio(pair: tuple[Measured, Measured]) -> float | None:
+    ours, yardstick = (each.server_ms_per_request for each in pair)
+    return yardstick / ours if ours and yardstick else None
+
+
+def _median_of(values: Iterable[_T], of: Callable[[_T], float | None]) -> float | None:
+    known = [found for each in values if (found := of(each)) is not None]
     return median(known) if known else None
 
 
@@ -149,13 +161,18 @@ def _rows(summary: Summary) -> Iterator[str]:
             f"{summary.ratio:.2f}",
             f"{p50:.1f}",
             f"{p99:.1f}",
-            "" if summary.server_ms_per_request is None else f"{summary.server_ms_per_request:.2f}",
-            "" if summary.server_share is None else f"{summary.server_share:.0%}",
+            _shown(summary.server_ms_per_request, ".3f"),
+            _shown(summary.cpu_ratio, ".2f"),
+            _shown(summary.server_share, ".0%"),
             f"{summary.generator_share:.0%}",
         ]
     )
     for kind, (p50, p99) in others:
         yield _row([f"… ({kind})", "", "", f"{p50:.1f}", f"{p99:.1f}", "", "", ""])
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -166,7 +183,8 @@ def _summary_json(summary: Summary) -> dict[str, Any]:
     return {
         "name": summary.name,
         "a_second": _round(summary.rate),
-        "ratio": round(summary.ratio, 3),
+        "ratio": _round(summary.ratio),
+        "cpu_ratio": _round(summary.cpu_ratio),
         "latency_ms": _latencies_json(summary.latencies),
         "server_cpu_ms_a_request": _round(summary.server_ms_per_request),
         "server_share": _round(summary.server_share),
