@@ -20,6 +20,7 @@ from stateous_controlplane.api.app import make_app
 from stateous_controlplane.api.ports import ApiSettings
 from stateous_controlplane.api.protocol import ConnectionLimits
 from stateous_controlplane.api.server import Server
+from stateous_controlplane.garbage import leave_startup_alone
 from stateous_controlplane.settings import ListenAddress, ServeError
 from stateous_controlplane.startup import Workflow
 from stateous_controlplane.store.port import Store
@@ -98,6 +99,7 @@ class Serving:
             limits=ConnectionLimits(connections=plane.max_connections),
         )
         await server.start()
+        leave_startup_alone()
         say(f"serving on {plane.listen.url} (Ctrl-C stops)")
         if self._companion is not None:
             self._companion.start(plane.listen.url, self._on_companion_ended)
