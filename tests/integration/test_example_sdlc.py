@@ -1,0 +1,42 @@
+"""The example `sdlc`: its committed files are what its source gives, and its routines agree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from stateous_compiler.compile import check_flow
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_the_graph_file_is_what_the_source_gives() -> None:
+    checked = check_flow(EXAMPLES / "sdlc" / "flow.py")
+    assert checked.warnings == ()
+    committed = (EXAMPLES / "sdlc" / "build" / "sdlc.json").read_text("utf-8")
+    assert checked.text == committed, "run: stateous compile examples/sdlc/flow.py"
+    contract = (EXAMPLES / "sdlc-supervisor" / "contract.py").read_text("utf-8")
+    assert checked.contract == contract, (
+        "run: stateous init supervisor examples/sdlc/flow.py examples/sdlc-supervisor"
+    )
+
+
+def test_the_routines_have_the_types_that_the_contract_says() -> None:
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--config-file=",
+            f"--cache-dir={os.devnull}",
+            ".",
+        ],
+        cwd=EXAMPLES / "sdlc-supervisor",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
