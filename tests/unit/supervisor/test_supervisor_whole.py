@@ -654,6 +654,13 @@ def test_a_signal_while_the_control_plane_thinks_ends_the_supervisor(plane, star
     thinking.set()
 
 
+def test_a_supervisor_that_was_stopped_before_it_began_does_nothing(plane, write_folder):
+    supervisor = Supervisor(write_folder(plane.url, work=SUBMIT), pace=QUICK)
+    supervisor.stop()
+    assert supervisor.run() == 0
+    assert plane.bodies("/claim") == []
+
+
 # Starting
 
 

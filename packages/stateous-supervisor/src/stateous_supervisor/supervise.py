@@ -140,8 +140,9 @@ class Supervisor:
             stopped = asyncio.ensure_future(self._stopped.wait())
             await asyncio.wait((call, stopped), return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
-            if not call.done():
+            if self._stopped.is_set():
                 call.cancel()
+                await asyncio.gather(call, return_exceptions=True)
                 return None
             try:
                 return call.result()

@@ -31,8 +31,9 @@ from stateous_supervisor.verdict import (
     judge,
 )
 
-# More requests at once than this make no control plane faster.
-_AT_ONCE: Final = 32
+# More at once make neither side faster: a control plane answers those that come together at once,
+# and the client's pool looks at each of its connections for each request.
+_AT_ONCE: Final = 8
 
 _log: Final = logging.getLogger("stateous.supervisor")
 
