@@ -131,6 +131,15 @@ def test_the_import_leaves_no_traces(folder: Path) -> None:
     assert sorted(entry.name for entry in folder.iterdir()) == ["flow.py", "parts_of_kettle.py"]
 
 
+def test_a_library_stays_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "env").mkdir()
+    (folder / "env" / "a_library.py").write_text("x = 1\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(folder / "env")
+    (folder / "flow.py").write_text("import a_library\n" + GOOD, encoding="utf-8")
+    load_flow("orders/flow.py")
+    assert sys.modules.pop("a_library").x == 1
+
+
 def test_a_failed_import_leaves_no_traces_either(folder: Path) -> None:
     (folder / "flow.py").write_text("import parts_of_kettle\n1 / 0\n", encoding="utf-8")
     (folder / "parts_of_kettle.py").write_text("x = 1\n", encoding="utf-8")

@@ -49,7 +49,7 @@ class SchemaValidator:
         """
         if self._validator.is_valid(value):
             return []
-        return list(self._tell(value))
+        return list(self._tell(value)) or [f"{self.name}: the value does not fit"]
 
     def with_defaults(self, context: JsonObject) -> JsonObject:
         """``context`` with the defaults of its missing top-level properties.
