@@ -220,6 +220,16 @@ def test_a_childs_state_is_claimed_and_run(plane, start):
     run.end()
 
 
+def test_a_grant_that_no_context_can_be_made_of_is_a_failure_of_its_task(plane, start):
+    plane.grant(1, entered_by={"nobody": 1})
+    plane.grant(2)
+    run = start(work=SUBMIT)
+    assert plane.wait_for("/tasks/1/report") == [failure("KeyError: 'name'")]
+    assert plane.wait_for("/tasks/2/report") == [report()]
+    run.stop()
+    assert run.end() == 0
+
+
 def test_many_tasks_run_at_once(plane, start):
     run = start(
         tasks=3,

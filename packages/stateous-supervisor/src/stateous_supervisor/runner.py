@@ -94,14 +94,15 @@ class Runner:
     def start(self, attempt: Attempt, routine: Routine, grant: Mapping[str, Any]) -> None:
         """Run the routine of a grant. Its end is told through ``ended``."""
         sink = _Sink(self._outbox, attempt, grant["token"], waits=not routine.on_loop)
-        call = _Call(routine, attempt, Context(grant, sink))
-        if routine.on_loop:
-            self.loop.call_soon_threadsafe(self._begin, call)
-            return
-        thread = threading.Thread(target=self._in_thread, args=(call,), name=call.name, daemon=True)
         try:
-            thread.start()
-        except RuntimeError as error:  # the system gives no more threads
+            call = _Call(routine, attempt, Context(grant, sink))
+            if routine.on_loop:
+                self.loop.call_soon_threadsafe(self._begin, call)
+            else:
+                threading.Thread(
+                    target=self._in_thread, args=(call,), name=call.name, daemon=True
+                ).start()
+        except Exception as error:  # a grant that no `ctx` can be made of; no more threads
             self._ended(attempt, raised(error, attempt.number))
 
     def cancel(self, attempt: Attempt) -> None:
