@@ -198,7 +198,7 @@ class Walk:
 def walking(folder: Path, *, checkout: bool) -> Iterator[Walk]:
     """A reader in an empty folder, or in a copy of the checkout, as the page expects.
 
-    The environment of the checkout is the one that the tests run in: it is linked, not made again.
+    The copy's environment has the commands of the one that the tests run in.
     """
     place = folder / "reader"
     if checkout:
@@ -207,7 +207,11 @@ def walking(folder: Path, *, checkout: bool) -> Iterator[Walk]:
             shutil.copy2(ROOT / name, place / name)
         shutil.copytree(ROOT / "packages", place / "packages", ignore=_generated)
         shutil.copytree(ROOT / "examples", place / "examples", ignore=_generated)
-        (place / ".venv").symlink_to(Path(sys.prefix))
+        # Its commands, under a stamp that says that nothing is left to be set up: `make setup` must
+        # never install this copy into the environment that the tests run in.
+        (place / ".venv").mkdir()
+        (place / ".venv" / "bin").symlink_to(Path(sys.prefix) / "bin")
+        (place / ".venv" / ".stamp").touch()
     else:
         place.mkdir()
     with socket.socket() as probe:
