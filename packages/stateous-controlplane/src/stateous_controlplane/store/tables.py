@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Index, MetaData, Text, text
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field, SQLModel, col
 
 from stateous_controlplane.store.columns import Id, Moment, Whole
 
@@ -27,8 +27,7 @@ def _index(name: str, *columns: str, where: str | None = None, unique: bool = Fa
     condition: dict[str, Any] = (
         {} if where is None else {"sqlite_where": text(where), "postgresql_where": text(where)}
     )
-    parts = [text(column) if " " in column else column for column in columns]
-    return Index(name, *parts, unique=unique, **condition)
+    return Index(name, *columns, unique=unique, **condition)
 
 
 class Stored(SQLModel):
@@ -45,8 +44,6 @@ class TokenRow(Stored, table=True):
         _index("tokens_folded", "folded", unique=True),
         _index("tokens_top", "top", "status"),
         _index("tokens_parent", "parent", "parent_state", "parent_visit"),
-        _index("tokens_moved", "kind", "entered_at DESC", "token"),
-        _index("tokens_status_moved", "kind", "status", "entered_at DESC", "token"),
         _index("tokens_graph_live", "graph", where=LIVE),
         _index("tokens_key_live", "key", where=LIVE, unique=True),
     )
@@ -81,6 +78,12 @@ class TokenRow(Stored, table=True):
     outputs: str | None = Field(sa_type=Text)
     error: str | None = Field(sa_type=Text)
     starter: str | None = Field(sa_type=Text)
+
+
+# Lists of tokens come most recently moved first.
+_moved = (col(TokenRow.entered_at).desc(), col(TokenRow.token))
+Index("tokens_moved", col(TokenRow.kind), *_moved)
+Index("tokens_status_moved", col(TokenRow.kind), col(TokenRow.status), *_moved)
 
 
 class TaskRow(Stored, table=True):

@@ -48,8 +48,8 @@ _ADD_GRAPH: Final = (
 )
 _LAST_IDS: Final = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('tasks', 'timers')"
 
-# A graceful stop does not wait for another program's lock as a command does, in milliseconds.
-_STOPPING_TIMEOUT: Final = 2000
+# A graceful stop does not wait for another program's lock as long as a command does, in seconds.
+_STOPPING_TIMEOUT: Final = 2.0
 
 
 class SqliteStore:
@@ -164,7 +164,8 @@ class SqliteStore:
         """
         try:
             if self._connection is not None:
-                self._connection.execute(f"PRAGMA busy_timeout={_STOPPING_TIMEOUT}")
+                wait = min(self._busy_timeout, _STOPPING_TIMEOUT)
+                self._connection.execute(f"PRAGMA busy_timeout={wait * 1000:.0f}")
                 with self._begun() as connection:
                     connection.execute(_GIVE_UP, (holder,))
         finally:
