@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
+
+from tests.support.processes import STATEOUS, control_plane, run_stateous
 
 pytestmark = pytest.mark.e2e
 
@@ -47,43 +47,23 @@ REPO = '{"repo": "acme/api"}'
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("plane")
-    (folder / "ticket.json").write_text(json.dumps(GRAPH), "utf-8")
-    server = subprocess.Popen(
-        [sys.executable, "-m", "stateous_cli", "serve", "ticket.json", "--listen", "127.0.0.1:0"],
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stderr is not None
-    try:
-        line = server.stderr.readline()
-        found = re.fullmatch(r"serving on (\S+) \(Ctrl-C stops\)\n", line)
-        assert found, line + server.stderr.read()
-        yield found[1]
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(20) == 0
-        assert server.stderr.read().endswith("stopped\n")
-    finally:
-        server.kill()
-        server.wait()
-        server.stderr.close()
+    graph = folder / "ticket.json"
+    graph.write_text(json.dumps(GRAPH), "utf-8")
+    with control_plane(graph, "sqlite:///plane.db", cwd=folder) as (process, _):
+        yield process.url
+        assert process.stop() == 0
+        assert process.said.endswith("stopped\n")
 
 
-def stateous(*arguments: str, url: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: v for name, v in os.environ.items() if not name.startswith("STATEOUS_")}
-    return subprocess.run(
-        [sys.executable, "-m", "stateous_cli", *arguments],
-        env=environment | ({"STATEOUS_URL": url} if url else {}) | more,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+def token(*arguments: str, url: str) -> subprocess.CompletedProcess[str]:
+    # What is typed last counts, so that a case can name another address.
+    command, *rest = arguments
+    return run_stateous("token", command, "--url", url, *rest)
 
 
 def test_the_transcript_of_one_token(url: str) -> None:
     def says(*arguments: str) -> tuple[int, str, str]:
-        ran = stateous("token", *arguments, url=url)
+        ran = token(*arguments, url=url)
         return ran.returncode, ran.stdout, ran.stderr
 
     assert says("start", "TICKET-1", REPO) == (0, "TICKET-1: coding, active\n", "")
@@ -133,7 +113,7 @@ def test_the_transcript_of_one_token(url: str) -> None:
 
 def test_json_is_the_answer_of_the_api(url: str) -> None:
     def document(*arguments: str) -> object:
-        return json.loads(stateous("token", *arguments, "--json", url=url).stdout)
+        return json.loads(token(*arguments, "--json", url=url).stdout)
 
     started = document("start", "J-1", REPO)
     assert isinstance(started, dict)
@@ -154,14 +134,14 @@ def test_json_is_the_answer_of_the_api(url: str) -> None:
 
 def test_the_list_tells_when_there_is_more(url: str) -> None:
     for number in range(3):
-        stateous("token", "start", f"L-{number}", REPO, url=url)
-    some = stateous("token", "show", "--prefix", "L-", "--limit", "2", url=url)
+        token("start", f"L-{number}", REPO, url=url)
+    some = token("show", "--prefix", "L-", "--limit", "2", url=url)
     assert some.stdout == "L-2: coding, active\nL-1: coding, active\n"
     assert some.stderr == "there are more than these 2: --all shows them all\n"
-    everything = stateous("token", "show", "--prefix", "L-", "--all", url=url)
+    everything = token("show", "--prefix", "L-", "--all", url=url)
     assert len(everything.stdout.splitlines()) == 3
     assert everything.stderr == ""
-    assert stateous("token", "show", "--status", "paused", url=url).stdout == "no tokens\n"
+    assert token("show", "--status", "paused", url=url).stdout == "no tokens\n"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +159,7 @@ def test_the_list_tells_when_there_is_more(url: str) -> None:
     ],
 )
 def test_a_failure_is_one_line(url: str, arguments: tuple[str, ...], sentence: str) -> None:
-    ran = stateous("token", *arguments, url=url)
+    ran = token(*arguments, url=url)
     assert ran.returncode == 1
     assert ran.stdout == ""
     assert ran.stderr.startswith("error: " + sentence.format(url=url))
@@ -200,7 +180,7 @@ def test_a_failure_is_one_line(url: str, arguments: tuple[str, ...], sentence: s
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:
-    ran = stateous("token", *arguments)
+    ran = run_stateous("token", *arguments)
     assert ran.returncode == 2
     assert ran.stdout == ""
     assert "Usage: " in ran.stderr
@@ -211,7 +191,7 @@ def test_nobody_reads_any_more(url: str) -> None:
     os.close(reader)
     try:
         ran = subprocess.run(
-            [sys.executable, "-m", "stateous_cli", "token", "show", "--url", url],
+            [*STATEOUS, "token", "show", "--url", url],
             stdout=writer,
             stderr=subprocess.PIPE,
             check=False,
