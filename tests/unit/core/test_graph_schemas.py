@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from stateous.errors import GraphError
 from stateous.graph.reading import check_graph
 from stateous.graph.schemas import SchemaValidator, compile_schemas
 
@@ -148,3 +149,26 @@ def test_a_deep_schema_is_compiled() -> None:
         value = [value]
     validator = validators({"A": schema}, "A")["A"]
     assert json.dumps(validator.problems(value)) == "[]"
+
+
+def chain(length: int) -> dict[str, Any]:
+    schemas: dict[str, Any] = {f"K{i}": {"$ref": f"#/schemas/K{i + 1}"} for i in range(length)}
+    return {**schemas, f"K{length}": {"type": "string"}}
+
+
+def test_a_chain_of_references_that_a_validator_could_not_go_down_is_refused() -> None:
+    assert len(validators(chain(990), "K0")["K0"].problems(1)) == 1
+    with pytest.raises(GraphError, match="too long a chain"):
+        validators(chain(1000), "K0")
+
+
+@pytest.mark.parametrize(("nested", "fine"), [(3, True), (30, False)])
+def test_a_circle_counts_once_per_level_of_json(nested: int, fine: bool) -> None:
+    schema: dict[str, Any] = {"properties": {"next": {"$ref": "#/schemas/A"}}}
+    for _ in range(nested):
+        schema = {"allOf": [schema]}
+    if fine:
+        assert validators({"A": schema}, "A")["A"].problems({"next": {}}) == []
+    else:
+        with pytest.raises(GraphError, match="too long a chain"):
+            validators({"A": schema}, "A")

@@ -11,11 +11,11 @@ from typing import Final
 
 from stateous.errors import GraphError
 from stateous.graph.document import EventSpec, FlowSpec, GraphDocument, StateSpec
+from stateous.graph.references import in_definition_order
 from stateous.json import Json
 from stateous.names import python_name
 from stateous_compiler.contract_names import contract_problems
 from stateous_compiler.python_types import PythonType, Types, is_class, literal
-from stateous_compiler.references import in_definition_order
 
 _INDENT: Final = "    "
 

@@ -15,10 +15,10 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
+from stateous.graph.references import in_circles
 from stateous.json import Json
 from stateous.names import python_name
 from stateous_compiler.python_types import Types, is_class
-from stateous_compiler.references import in_circles
 
 _CLASSES: Final = frozenset({"events", "states"})
 _TAKEN: Final = frozenset(

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from stateous.graph.document import FORMAT
+from stateous.graph.references import keys_below
 from stateous.json import Json
 from stateous.workflow import Event, State, Transition, Workflow
 from stateous_compiler.compilation import leaves_start
-from stateous_compiler.references import keys_below
 
 
 def build_graph(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 from stateous.graph.positions import reference_key
+from stateous.graph.references import in_definition_order
 from stateous.json import Json
-from stateous_compiler.references import in_definition_order
 
 # Python's parser and pydantic recurse over a type's text; no model of a person goes this far.
 _DEEPEST: Final = 20

@@ -44,3 +44,5 @@ MAX_GUARD_DEPTH: Final = 100
 
 # Graph documents: lists and objects inside one another, the document itself being the first.
 MAX_GRAPH_DEPTH: Final = 200
+# Schemas inside one another and behind references: a validator goes down them on the stack.
+MAX_SCHEMA_LEVELS: Final = 1000

@@ -7,13 +7,13 @@ from typing import Final
 
 from pydantic import BaseModel
 
+from stateous.graph.references import keys_below
 from stateous.limits import MAX_NAME, MAX_TOKEN_ID
 from stateous.workflow import Place, State, Workflow
 from stateous_compiler.compilation import Compilation
 from stateous_compiler.contract_names import Subject, contract_problems
 from stateous_compiler.graph import build_graph
 from stateous_compiler.problems import Problem
-from stateous_compiler.references import keys_below
 from stateous_compiler.tree import ModelUse, children_of, uses_of_models
 
 #: The digits of a visit that compile makes room for.

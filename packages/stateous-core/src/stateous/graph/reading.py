@@ -25,9 +25,10 @@ from stateous.graph.document import (
     TransitionSpec,
 )
 from stateous.graph.positions import every_schema, resolve
+from stateous.graph.references import levels_of
 from stateous.guards import Guard, parse_guard
 from stateous.json import Json, read_json
-from stateous.limits import MAX_GRAPH_DEPTH
+from stateous.limits import MAX_GRAPH_DEPTH, MAX_SCHEMA_LEVELS
 from stateous.names import END, JOINED, OWN_EVENTS, ROUTABLE_OWN_EVENTS, START, is_name
 
 _FLOW_KEYS = ("states", "events", "transitions")
@@ -87,6 +88,8 @@ def _schemas(value: Json) -> Mapping[str, Json]:
             if "$ref" in part and resolve(schemas, part["$ref"]) is None:
                 shown = _shown(part["$ref"])
                 raise GraphError(f"the schema {key!r} has the $ref {shown}, which leads nowhere")
+    if levels_of(schemas) > MAX_SCHEMA_LEVELS:
+        raise GraphError("the schemas refer to one another in too long a chain")
     return schemas
 
 
