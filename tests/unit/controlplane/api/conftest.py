@@ -23,11 +23,15 @@ from stateous_controlplane.api.paths import PathTable, Place
 from stateous_controlplane.api.ports import ApiSettings, Served
 from stateous_controlplane.api.protocol import ConnectionLimits
 from stateous_controlplane.api.server import Server
-from stateous_controlplane.engine.commands import Claim, Heartbeat, Request
-from stateous_controlplane.engine.rows import Entry, TaskStatus
-from stateous_controlplane.store.port import (
-    Place as PageEnd,
+from stateous_controlplane.engine.commands import (
+    AddNote,
+    Claim,
+    Heartbeat,
+    Request,
+    WriteMemory,
 )
+from stateous_controlplane.engine.rows import Entry, TaskStatus
+from stateous_controlplane.store.port import Place as PageEnd
 from stateous_controlplane.store.port import (
     TaskFilter,
     TaskView,
@@ -83,7 +87,7 @@ class PaperDesk:
         if self.answer is not None:
             return self.answer
         match request:
-            case Claim():
+            case Claim() | AddNote() | WriteMemory():
                 return Answer(204, None)
             case Heartbeat():
                 return Answer(200, b'{"lost":[]}')
@@ -227,6 +231,12 @@ class Wire:
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", self.port, limit=2**22)
+
+    async def until(self, connections: int) -> None:
+        """Wait until so many are open."""
+        async with asyncio.timeout(5):
+            while self.server.connections != connections:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
 
     async def say(self, *parts: bytes, pause: float = 0.0) -> bytes:
         """All that comes back on one connection, until the server closes it."""

@@ -17,9 +17,14 @@ async def settle() -> None:
         await asyncio.sleep(0.001)
 
 
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not done():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
 async def followed(desk: Any) -> Any:
-    while not desk.followers:
-        await asyncio.sleep(0)
+    await until(lambda: bool(desk.followers))
     await settle()
     return desk.followers[0]
 
@@ -129,9 +134,7 @@ async def test_a_claim_that_waits_is_withdrawn_when_its_caller_leaves(
         await begun.wait()
         assert desk.withdrawn == 0
         writer.close()
-        async with asyncio.timeout(5):
-            while not desk.withdrawn:
-                await asyncio.sleep(0)
+        await until(lambda: desk.withdrawn == 1)
 
 
 async def test_a_read_that_waits_ends_when_its_caller_leaves(
@@ -142,9 +145,7 @@ async def test_a_read_that_waits_ends_when_its_caller_leaves(
         writer.write(b"GET /tokens/T-1?wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await followed(desk)
         writer.close()
-        async with asyncio.timeout(5):
-            while desk.followers:
-                await asyncio.sleep(0.001)
+        await until(lambda: not desk.followers)
 
 
 async def test_a_claim_that_waits_is_answered_by_the_desk(client: Any, desk: Any) -> None:

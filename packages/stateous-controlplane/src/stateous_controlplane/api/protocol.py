@@ -23,7 +23,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 import httptools
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
     from uvicorn.config import Config
     from uvicorn.server import ServerState
+
+
+_VERSIONS: Final = frozenset({"1.0", "1.1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class Protocol(HttpToolsProtocol):
         self._arriving_since: float | None = None
         self._head_open = False
         self._head_bytes = 0
+        #: The head asks for another protocol.
+        self._upgrading = False
         #: The request that is being answered; later ones wait in ``pipeline``.
         self._answering: Cycle | None = None
         self._closing_slowly = False
@@ -184,11 +189,24 @@ class Protocol(HttpToolsProtocol):
             try:
                 self.parser.feed_data(data)
             except httptools.HttpParserUpgrade as upgrade:
-                # No other protocol is spoken here: the request is one like any other, and what
-                # comes behind it is the next.
                 data = data[upgrade.args[0] :]
+                if self._upgrading:
+                    data = self._without_upgrade() + data
             else:
                 return
+
+    def _without_upgrade(self) -> bytes:
+        """The head again of a request that asks for another protocol, without asking.
+
+        No other protocol is spoken here, so the request is one like any other. The parser however
+        ends it with its head, and would take its body for the next request.
+        """
+        self._upgrading = False
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        lines = [self.scope["method"].encode() + b" " + self.url + b" HTTP/1.1"]
+        lines += (name + b": " + value for name, value in self.headers if name != b"upgrade")
+        return b"\r\n".join((*lines, b"", b""))
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
@@ -210,9 +228,14 @@ class Protocol(HttpToolsProtocol):
         """The head of a request: its app starts, or waits for those before it."""
         self._head_open = False
         version = self.parser.get_http_version()
+        if version not in _VERSIONS:
+            raise ValueError(f"HTTP/{version} is not spoken here")
         raw_path, query = _split(self.url)
         scope = self.scope
-        scope["method"] = self.parser.get_method().decode("ascii")
+        scope["method"] = method = self.parser.get_method().decode("ascii")
+        if self.parser.should_upgrade() and method != "CONNECT":
+            self._upgrading = True
+            return
         scope["http_version"] = version
         scope["raw_path"] = raw_path
         path = raw_path.decode("latin-1")
@@ -249,6 +272,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The last byte of a request."""
+        if self._upgrading:
+            return
         self._arriving_since = None
         if self._closing_slowly:
             self.transport.close()
