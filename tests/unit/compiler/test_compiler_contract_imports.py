@@ -109,7 +109,7 @@ some_documents = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(some_documents)
 def test_the_contract_of_any_document_imports(raw: dict[str, Any]) -> None:
     try:
@@ -220,7 +220,7 @@ def model(references: list[str]) -> st.SearchStrategy[Any]:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_payload_of_the_contract_fits_the_document(data: st.DataObject) -> None:
     schemas: dict[str, Any] = {}

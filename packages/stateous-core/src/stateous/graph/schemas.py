@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from stateous.errors import GraphError
 from stateous.graph.document import GraphDocument
@@ -27,6 +27,8 @@ _METASCHEMA: Final = "https://json-schema.org/draft/2020-12/schema"
 _MASK: Final = "\x00"
 
 _MOST_PROBLEMS: Final = 20
+#: Members of lists and objects, in all.
+_SMALL: Final = 500
 _LONGEST_VALUE: Final = 80
 _LONGEST_SENTENCE: Final = 400
 
@@ -44,8 +46,8 @@ class SchemaValidator:
     def problems(self, value: Json) -> list[str]:
         """What is wrong with ``value``, as ``<dotted path, or the model's name>: <why>``.
 
-        Empty when it fits. At most 20 problems are told, long values are cut
-        (`docs/spec/wire.md` 2.1).
+        Empty when it fits. At most 20 problems are told, of a large value only the first, and
+        long values are cut (`docs/spec/wire.md` 2.1).
         """
         if self._validator.is_valid(value):
             return []
@@ -62,12 +64,23 @@ class SchemaValidator:
         return {**missing, **context}
 
     def _tell(self, value: Json) -> Iterator[str]:
-        errors = iter(self._validator.iter_errors(value))
+        errors = self._errors(value)
         for error in islice(errors, _MOST_PROBLEMS):
             where = ".".join(map(str, error.instance_path)) or self.name
             yield f"{_cut(where, _LONGEST_VALUE)}: {_reason(error, value)}"
         if next(errors, None) is not None:
             yield f"{self.name}: there are more problems"
+
+    def _errors(self, value: Json) -> Iterator[ValidationError]:
+        # jsonschema-rs makes all errors before it hands out the first: half a million of them fit
+        # into one request, and would take seconds.
+        if _is_small(value):
+            yield from self._validator.iter_errors(value)
+        else:
+            try:
+                self._validator.validate(value)
+            except ValueError as error:
+                yield cast("ValidationError", error)
 
 
 def compile_schemas(document: GraphDocument) -> Mapping[str, SchemaValidator]:
@@ -124,6 +137,19 @@ def _defaults(schemas: Mapping[str, Json], key: str) -> Mapping[str, Json]:
         for name, schema in properties_of(schemas, key).items()
         if isinstance(schema, dict) and "default" in schema
     }
+
+
+def _is_small(value: Json) -> bool:
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict | list):
+            count += len(item)
+            if count > _SMALL:
+                return False
+            stack.extend(item.values() if isinstance(item, dict) else item)
+    return True
 
 
 def _fetch_nothing(uri: str) -> Any:
