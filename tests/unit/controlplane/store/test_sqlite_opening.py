@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from stateous_controlplane.store.migrating import migrate
+from stateous_controlplane.store.moments import text_of
 from stateous_controlplane.store.opening import open_store
 from stateous_controlplane.store.port import Holder, NextIds, StoreError
 from stateous_controlplane.store.sqlite.store import SqliteStore
-from stateous_controlplane.store.versions import NEWEST
+from stateous_controlplane.store.versions import NEWEST, VERSIONS
 from tests.support.stores import HOLDER, NOW, SqliteFile, task, timer, token, write
 
 
@@ -22,14 +24,15 @@ def run(file: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-def refused(file: Path) -> str:
+def refused(file: Path, migrate: Callable[[str], None] = migrate) -> str:
     """The sentence that a start on ``file`` is refused with."""
-    store = SqliteStore(file, busy_timeout=0.05)
+    store = SqliteStore(file, busy_timeout=0.05, migrate=migrate)
     with pytest.raises(StoreError) as error:
         store.take_hold(HOLDER, NOW)
-    # Nothing is held afterwards.
-    with pytest.raises(StoreError):
-        SqliteStore(file, busy_timeout=0.05).take_hold(HOLDER, NOW)
+    # Nothing is held afterwards: another start gets as far.
+    with pytest.raises(StoreError) as again:
+        SqliteStore(file, busy_timeout=0.05, migrate=migrate).take_hold(HOLDER, NOW)
+    assert str(again.value) == str(error.value)
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -147,6 +150,57 @@ def test_two_names_of_one_file_are_one_database(database: SqliteFile, tmp_path: 
     link = tmp_path / "link.db"
     link.symlink_to(database.file)
     assert SqliteStore(link).take_hold("box-1:2:00000000", NOW) == Holder(HOLDER, NOW)
+
+
+@pytest.fixture
+def older(database: SqliteFile, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database of a version before all others, which has the same tables."""
+    monkeypatch.setitem(VERSIONS, "0000", VERSIONS[NEWEST])
+    run(database.file, "UPDATE stateous_version SET version_num = '0000'")
+    return database.file
+
+
+def name_on_record(file: Path) -> str | None:
+    with closing(sqlite3.connect(file)) as connection:
+        name: str | None = connection.execute("SELECT serving FROM control_plane").fetchone()[0]
+        return name
+
+
+def test_an_older_database_is_migrated_under_the_hold(older: Path) -> None:
+    urls: list[str] = []
+    names: list[str | None] = []
+
+    def migrate(url: str) -> None:
+        urls.append(url)
+        names.append(name_on_record(older))
+
+    store = SqliteStore(older, migrate=migrate)
+    assert store.take_hold(HOLDER, NOW) is None
+    assert (urls, names) == ([f"sqlite:///{older}"], [HOLDER])
+    store.close()
+
+
+def test_an_older_database_that_cannot_be_migrated_is_held_by_nobody(older: Path) -> None:
+    def migrate(url: str) -> None:
+        raise StoreError(f"cannot migrate the database {url}: why not")
+
+    assert "why not" in refused(older, migrate)
+    assert name_on_record(older) is None
+
+
+def test_an_older_database_that_another_host_holds_is_not_migrated(older: Path) -> None:
+    def migrate(url: str) -> None:
+        raise AssertionError(url)
+
+    run(older, "UPDATE control_plane SET serving = 'box-2:1:00000000'")
+    run(older, f"UPDATE control_plane SET since = '{text_of(NOW)}'")
+    store = SqliteStore(older, migrate=migrate)
+    assert store.take_hold(HOLDER, NOW) == Holder("box-2:1:00000000", NOW)
+
+
+def test_an_sqlite_library_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 32, 3))
+    assert "Stateous needs 3.33.0 or newer" in refused(tmp_path / "new.db")
 
 
 def test_a_store_without_its_hold_does_nothing(database: SqliteFile) -> None:

@@ -3,81 +3,177 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from sqlalchemy import create_engine
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.pool import StaticPool
 
+from stateous.json import JsonText
 from stateous_controlplane.store import pages
-from stateous_controlplane.store.port import Place, TaskFilter, TokenFilter
-from stateous_controlplane.store.sqlite import reads, transaction, writes
-from stateous_controlplane.store.tables import Stored
-from tests.support.stores import NOW
+from stateous_controlplane.store.port import (
+    Changes,
+    Granted,
+    Needs,
+    Place,
+    Remembered,
+    TaskFilter,
+    TokenFilter,
+)
+from stateous_controlplane.store.sqlite.connecting import open_writer
+from stateous_controlplane.store.sqlite.reads import SqliteReads
+from stateous_controlplane.store.sqlite.transaction import SqliteTransaction
+from tests.support.stores import NOW, SqliteFile, claimed, entry, task, timer, token
+
+TOKEN_BY_ID = "tokens USING INDEX sqlite_autoindex_tokens_1 (token=?)"
+TOKEN_TO_CHANGE = "tokens USING COVERING INDEX sqlite_autoindex_tokens_1 (token=?)"
+TASK_BY_ID = "tasks USING INTEGER PRIMARY KEY (rowid=?)"
+FAMILY = {
+    TOKEN_BY_ID,
+    "tokens USING INDEX tokens_top (top=? AND status=?)",
+    "tasks USING INDEX tasks_open (token=?)",
+    "timers USING INDEX timers_pending (token=?)",
+}
 
 
-@pytest.fixture(scope="module")
-def connection() -> Iterator[sqlite3.Connection]:
-    engine = create_engine("sqlite://", poolclass=StaticPool)
-    Stored.metadata.create_all(engine)
-    with engine.connect() as made:
-        raw = made.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        yield raw
-    engine.dispose()
+@pytest.fixture
+def connection(database: SqliteFile) -> Iterator[sqlite3.Connection]:
+    made = open_writer(database.file, 1.0)
+    yield made
+    made.close()
 
 
-def plan(connection: sqlite3.Connection, query: str) -> list[str]:
-    cursor = connection.execute(f"EXPLAIN QUERY PLAN {query}", ["0"] * _parameters(query))
-    return [row[3] for row in cursor]
-
-
-def _parameters(query: str) -> int:
-    numbered = [at for at in range(1, 10) if f"?{at}" in query]
-    return max(numbered, default=query.count("?"))
+def steps_of(connection: sqlite3.Connection, statement: str) -> list[str]:
+    parameters = ["0"] * statement.count("?")
+    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
 
 
 def walks(steps: list[str]) -> list[str]:
     """The steps that go through a whole table of ours."""
-    made = ("CONSTANT", "VIRTUAL TABLE", "SCAN new", "SCAN anon")
-    return [step for step in steps if step.startswith("SCAN") and not any(x in step for x in made)]
+    given = ("CONSTANT ROW", "VIRTUAL TABLE", "SCAN new", "SCAN anon")
+    return [step for step in steps if step.startswith("SCAN") and not any(x in step for x in given)]
+
+
+def sorts(steps: list[str]) -> list[str]:
+    """The steps that sort what they found."""
+    return [step for step in steps if "TEMP B-TREE" in step]
+
+
+def _loads(**needs: object) -> Callable[[SqliteTransaction], object]:
+    return lambda transaction: transaction.load(Needs(**needs))  # type: ignore[arg-type]
+
+
+def _writes(**changes: object) -> Callable[[SqliteTransaction], object]:
+    def act(transaction: SqliteTransaction) -> None:
+        before = Changes([token()], new_tasks=[task()], new_timers=[timer()], entries=[entry()])
+        transaction.write(before)
+        transaction.load(Needs(tokens={"T-1"}))
+        transaction.write(Changes(**changes))  # type: ignore[arg-type]
+
+    return act
 
 
 @pytest.mark.parametrize(
-    ("query", "search"),
+    ("act", "searches"),
     [
-        (transaction._TASKS, "tasks USING INTEGER PRIMARY KEY (rowid=?)"),
-        (transaction._TIMERS, "timers USING INTEGER PRIMARY KEY (rowid=?)"),
-        (transaction._QUEUE, "tasks USING INDEX tasks_queue (queue=?)"),
-        (transaction._REMEMBERED, "claims USING PRIMARY KEY (supervisor=?)"),
-        (transaction._FOLDED, "tokens USING INDEX tokens_folded (folded=?)"),
-        (transaction._TOKENS, "tokens USING INDEX sqlite_autoindex_tokens_1 (token=?)"),
-        (transaction._RELATIVES, "tokens USING INDEX tokens_top (top=? AND status=?)"),
-        (transaction._OPEN_TASKS, "tasks USING INDEX tasks_open (token=?)"),
-        (transaction._PENDING_TIMERS, "timers USING INDEX timers_pending (token=?)"),
-        (transaction._KEYS, "entry USING INDEX ledger_key (token=? AND key=?)"),
-        (transaction._MEMORY, "memory USING PRIMARY KEY (token=? AND state=?)"),
-        (transaction._ENDED_LEASES, "tasks USING INDEX tasks_lease (lease_until<?)"),
-        (transaction._DUE_TIMERS, "timers USING INDEX timers_due (due_at<?)"),
-        (reads._TOKEN, "tokens USING INDEX sqlite_autoindex_tokens_1 (token=?)"),
-        (reads._HISTORY, "ledger USING PRIMARY KEY (token=? AND seq>?)"),
-        (writes._moves._texts[8], "tokens USING COVERING INDEX sqlite_autoindex_tokens_1"),
-        (writes._tokens._texts[1], "tokens USING COVERING INDEX sqlite_autoindex_tokens_1"),
-        (writes._positions._texts[8], "tokens USING COVERING INDEX sqlite_autoindex_tokens_1"),
-        (writes._tasks._texts[32], "tasks USING INTEGER PRIMARY KEY (rowid=?)"),
-        (writes._timers._texts[2], "timers USING INTEGER PRIMARY KEY (rowid=?)"),
-        (writes._FORGET, "memory USING PRIMARY KEY (token=?)"),
-        (writes._DELETE_CLAIMS, "claims USING PRIMARY KEY (supervisor=?)"),
+        pytest.param(_loads(tokens={"T-1"}), {TOKEN_BY_ID}, id="an unknown token"),
+        pytest.param(_writes(), FAMILY, id="a family"),
+        pytest.param(_loads(tasks={1, 2}), {TASK_BY_ID}, id="tasks"),
+        pytest.param(
+            _loads(timers={1}), {"timers USING INTEGER PRIMARY KEY (rowid=?)"}, id="timers"
+        ),
+        pytest.param(
+            _loads(queues={"coding": 3, "testing": 3}),
+            {TASK_BY_ID, "tasks USING INDEX tasks_queue (queue=?)"},
+            id="queues",
+        ),
+        pytest.param(
+            _loads(folded={"t-1"}), {"tokens USING INDEX tokens_folded (folded=?)"}, id="any case"
+        ),
+        pytest.param(
+            _loads(keys={("T-1", "k")}),
+            {"entry USING INDEX ledger_key (token=? AND key=?)"},
+            id="idempotency keys",
+        ),
+        pytest.param(
+            _loads(supervisors={"box-1"}),
+            {"claims USING PRIMARY KEY (supervisor=?)", TASK_BY_ID},
+            id="remembered claims",
+        ),
+        pytest.param(
+            lambda transaction: transaction.memory({("T-1", "coding")}),
+            {"memory USING PRIMARY KEY (token=? AND state=?)"},
+            id="memory",
+        ),
+        pytest.param(
+            lambda transaction: transaction.due(NOW, leases=True, limit=9),
+            {
+                "tasks USING INDEX tasks_lease (lease_until<?)",
+                "timers USING INDEX timers_due (due_at<?)",
+            },
+            id="what the clock looks at",
+        ),
+        pytest.param(_writes(tokens=[token(seq=9)]), {TOKEN_TO_CHANGE}, id="a move"),
+        pytest.param(_writes(tokens=[token(graph="g")]), {TOKEN_TO_CHANGE}, id="any token change"),
+        pytest.param(_writes(positions=[token(seq=9)]), {TOKEN_TO_CHANGE}, id="a position"),
+        pytest.param(_writes(tasks=[claimed(1)]), {TASK_BY_ID}, id="a task change"),
+        pytest.param(
+            _writes(timers=[timer(1, ready=False)]),
+            {"timers USING INTEGER PRIMARY KEY (rowid=?)"},
+            id="a timer change",
+        ),
+        pytest.param(
+            _writes(
+                memory={("T-1", "coding", "x"): None, ("T-1", "coding", "y"): JsonText("1")},
+                forgotten={"T-1"},
+            ),
+            {
+                "memory USING PRIMARY KEY (token=? AND state=? AND key=?)",
+                "memory USING PRIMARY KEY (token=?)",
+            },
+            id="memory changes",
+        ),
+        pytest.param(
+            _writes(remembered={"box-1": Remembered("r", (Granted(1, 1),))}),
+            {"claims USING PRIMARY KEY (supervisor=?)"},
+            id="a claim to remember",
+        ),
     ],
 )
-def test_a_hot_look_up_uses_its_index(
-    connection: sqlite3.Connection, query: str, search: str
+def test_each_statement_of_a_transaction_is_a_look_up(
+    connection: sqlite3.Connection,
+    act: Callable[[SqliteTransaction], object],
+    searches: set[str],
 ) -> None:
-    steps = plan(connection, query)
-    assert any(step.startswith(f"SEARCH {search}") for step in steps), steps
-    assert walks(steps) == []
-    assert not any("TEMP B-TREE" in step for step in steps), steps
+    executed: list[str] = []
+    connection.execute("BEGIN IMMEDIATE")
+    connection.set_trace_callback(executed.append)
+    act(SqliteTransaction(connection))
+    connection.set_trace_callback(None)
+    steps = [step for statement in executed for step in steps_of(connection, statement)]
+    found = {step.removeprefix("SEARCH ") for step in steps if step.startswith("SEARCH ")}
+    # A search through an alias says the alias.
+    found |= {step.replace("task USING", "tasks USING") for step in found}
+    assert searches <= found
+    assert walks(steps) == sorts(steps) == []
+
+
+def test_one_token_and_its_history_are_look_ups(
+    connection: sqlite3.Connection, database: SqliteFile
+) -> None:
+    SqliteTransaction(connection).write(Changes([token()], entries=[entry()]))
+    reads = SqliteReads(database.file)
+    executed: list[str] = []
+    reads._of_this_thread().set_trace_callback(executed.append)
+    assert reads.token("T-1") is not None
+    assert reads.history("T-1", after=0, limit=20) == [entry()]
+    reads.close()
+    steps = [step for statement in executed for step in steps_of(connection, statement)]
+    assert [step.partition(" USING ")[0] for step in steps] == [
+        "SEARCH tokens",
+        "SEARCH tokens",
+        "SEARCH ledger",
+    ]
+    assert walks(steps) == sorts(steps) == []
 
 
 BEHIND = Place(NOW, "T-1")
@@ -100,7 +196,7 @@ def test_a_page_of_tokens_walks_an_index_in_order(
     connection: sqlite3.Connection, where: TokenFilter, index: str, behind: Place | None
 ) -> None:
     page = pages.tokens_page(where, behind=behind, limit=100, narrow=False)
-    (step,) = plan(connection, str(page.compile(dialect=sqlite.dialect())))
+    (step,) = steps_of(connection, str(page.compile(dialect=sqlite.dialect())))
     assert step.startswith(f"SEARCH tokens USING INDEX {index}")
 
 
@@ -118,7 +214,7 @@ def test_a_page_of_few_tokens_looks_them_up_and_sorts(
     connection: sqlite3.Connection, where: TokenFilter, index: str, behind: Place | None
 ) -> None:
     page = pages.tokens_page(where, behind=behind, limit=100, narrow=True)
-    step, sort = plan(connection, str(page.compile(dialect=sqlite.dialect())))
+    step, sort = steps_of(connection, str(page.compile(dialect=sqlite.dialect())))
     assert step.startswith(f"SEARCH tokens USING INDEX {index}")
     assert sort == "USE TEMP B-TREE FOR ORDER BY"
 
@@ -140,7 +236,7 @@ def test_a_page_of_tasks_uses_an_index(
     connection: sqlite3.Connection, where: TaskFilter, search: str
 ) -> None:
     page = pages.tasks_page(where, behind=7, limit=100)
-    steps = plan(connection, str(page.compile(dialect=sqlite.dialect())))
+    steps = steps_of(connection, str(page.compile(dialect=sqlite.dialect())))
     assert any(step.startswith(f"SEARCH {search}") for step in steps), steps
     assert walks(steps) == []
 

@@ -23,8 +23,8 @@ def migrate(url: str) -> None:
         [sys.executable, "-m", _MODULE],
         input=url,
         capture_output=True,
-        text=True,
         encoding="utf-8",
+        errors="surrogateescape",
         check=False,
     )
     if child.returncode != 0:

@@ -7,4 +7,4 @@ import sys
 from stateous_controlplane.store.migrations.upgrading import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.stdin.read()))
+    sys.exit(main(sys.stdin.buffer.read().decode("utf-8", "surrogateescape")))

@@ -46,7 +46,7 @@ def sqlite_engine(file: Path) -> Engine:
 
 def main(url: str) -> int:
     """Migrate the database that ``url`` names; the exit code."""
-    url = url.strip()
+    url = url.removesuffix("\n")
     try:
         with sqlite_engine(sqlite_file(url)).begin() as connection:
             upgrade(connection)

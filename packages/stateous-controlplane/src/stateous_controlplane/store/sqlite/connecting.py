@@ -16,6 +16,14 @@ BUSY_TIMEOUT: Final = 30.0
 # The statements of one batch are some forty texts; the default of 128 leaves room for reads.
 _CACHED_STATEMENTS: Final = 256
 
+_OLDEST_LIBRARY: Final = (3, 33, 0)
+
+# A reader that takes long lets the journal grow; behind it the file shrinks to this again.
+_JOURNAL_BYTES: Final = 64 * 1024 * 1024
+
+# Holds the upper levels of all indexes of a database with a million tokens.
+_WRITER_CACHE_KIB: Final = 16 * 1024
+
 _CAUSES: Final = {
     sqlite3.SQLITE_BUSY: "another program has locked it",
     sqlite3.SQLITE_LOCKED: "another program has locked it",
@@ -52,6 +60,19 @@ def busy(file: Path, error: sqlite3.Error) -> DatabaseBusy | StoreError:
     return DatabaseBusy(f"the database {file} cannot be used now: {cause(error)}")
 
 
+def check_library() -> None:
+    """Refuse a start on an SQLite library that lacks what the statements need (UPDATE … FROM).
+
+    Raises:
+        StoreError: it is too old.
+    """
+    if sqlite3.sqlite_version_info < _OLDEST_LIBRARY:
+        oldest = ".".join(map(str, _OLDEST_LIBRARY))
+        raise StoreError(
+            f"this Python has SQLite {sqlite3.sqlite_version}, and Stateous needs {oldest} or newer"
+        )
+
+
 def open_writer(file: Path, busy_timeout: float) -> sqlite3.Connection:
     """The connection that transactions use; it makes the file when there is none."""
     return _prepared(
@@ -63,6 +84,8 @@ def open_writer(file: Path, busy_timeout: float) -> sqlite3.Connection:
             cached_statements=_CACHED_STATEMENTS,
         ),
         "PRAGMA synchronous=FULL",
+        f"PRAGMA journal_size_limit={_JOURNAL_BYTES}",
+        f"PRAGMA cache_size=-{_WRITER_CACHE_KIB}",
     )
 
 

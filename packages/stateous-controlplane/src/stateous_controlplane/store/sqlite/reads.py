@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from stateous.limits import MAX_ID
 from stateous_controlplane.engine.rows import Entry
 from stateous_controlplane.store.port import (
     DatabaseBusy,
@@ -61,7 +62,7 @@ class SqliteReads:
             if connection.execute(_EXISTS, (token,)).fetchone() is None:
                 return None
             found = connection.execute(
-                _HISTORY, (token, after, _NO_LIMIT if limit is None else limit)
+                _HISTORY, (token, min(after, MAX_ID), _NO_LIMIT if limit is None else limit)
             ).fetchall()
         return [rows.entry_of(row) for row in found]
 
@@ -73,7 +74,7 @@ class SqliteReads:
 
     def tasks(self, where: TaskFilter, *, behind: int, limit: int) -> tuple[list[TaskView], bool]:
         """A page of tasks."""
-        return self._lists().tasks(where, behind=behind, limit=limit)
+        return self._lists().tasks(where, behind=min(behind, MAX_ID), limit=limit)
 
     def holds(self, holder: str) -> bool:
         """Whether ``holder`` is on record."""

@@ -7,7 +7,7 @@ before the database is opened, so that nothing is written or migrated without it
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -32,7 +32,6 @@ from stateous_controlplane.store.versions import VERSION_TABLE, Verdict, judge
 
 _SERVING: Final = "SELECT serving, since FROM control_plane WHERE id = 1"
 _SERVE: Final = "UPDATE control_plane SET serving = ?, since = ? WHERE id = 1"
-_FENCE: Final = "SELECT serving FROM control_plane WHERE id = 1"
 _GIVE_UP: Final = (
     "UPDATE control_plane SET serving = NULL, since = NULL WHERE id = 1 AND serving = ?"
 )
@@ -56,11 +55,19 @@ class SqliteStore:
     """A database in one file.
 
     ``busy_timeout``: how long each transaction waits for another program's lock, in seconds.
+    ``migrate`` brings the database that a URL names to the newest version.
     """
 
-    def __init__(self, file: Path, *, busy_timeout: float = connecting.BUSY_TIMEOUT) -> None:
+    def __init__(
+        self,
+        file: Path,
+        *,
+        busy_timeout: float = connecting.BUSY_TIMEOUT,
+        migrate: Callable[[str], None] = migrate,
+    ) -> None:
         self._file = file.resolve()
         self._busy_timeout = busy_timeout
+        self._migrate = migrate
         self._lock = FileLock(self._file.with_name(f"{self._file.name}.lock"))
         self._connection: sqlite3.Connection | None = None
 
@@ -76,6 +83,7 @@ class SqliteStore:
                 return self._other_holder()
         except OSError as error:
             raise connecting.cannot_open(self._file, error) from error
+        self._disconnect()
         try:
             other = self._take_row(holder, now)
         except BaseException:
@@ -88,19 +96,19 @@ class SqliteStore:
     def _other_holder(self) -> Holder:
         try:
             with connecting.reading(self._file, self._busy_timeout) as connection:
-                name, since = connection.execute(_SERVING).fetchone()
-        except (sqlite3.Error, TypeError):
+                name, since = _on_record(connection)
+        except sqlite3.Error:
             name, since = None, None  # it is just making the tables
-        return Holder(name or "its name is not on record yet", moment_or_none(since))
+        return Holder(name or "its name is not on record yet", since)
 
     def _take_row(self, holder: str, now: datetime) -> Holder | None:
+        connecting.check_library()
         try:
             connection = connecting.open_writer(self._file, self._busy_timeout)
             self._connection = connection
             verdict = judge(*_versions(connection))
             if verdict is Verdict.EMPTY:
-                connection.execute("PRAGMA journal_mode=WAL")
-                self._migrate()
+                self._migrate(self._url)
             other = self._write_name(connection, holder, now)
             if other is not None:
                 return other
@@ -109,30 +117,30 @@ class SqliteStore:
             raise connecting.cannot_open(self._file, error) from error
         if verdict is Verdict.OLDER:
             try:
-                self._migrate()
+                self._migrate(self._url)
             except StoreError:
                 self.give_up_hold(holder)
                 raise
         return None
 
-    def _migrate(self) -> None:
-        migrate(f"sqlite:///{self._file}")
+    @property
+    def _url(self) -> str:
+        return f"sqlite:///{self._file}"
 
     def _write_name(
         self, connection: sqlite3.Connection, holder: str, now: datetime
     ) -> Holder | None:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            row = connection.execute(_SERVING).fetchone()
-            if row is None:
+            if connection.execute(_SERVING).fetchone() is None:
                 raise StoreError(
                     f"the database {self._file} lacks the row of its table control_plane: "
                     "restore it from a backup"
                 )
-            serving, since = row[0], moment_or_none(row[1])
+            serving, since = _on_record(connection)
             if not hold.free_for(holder, serving=serving, since=since, now=now):
                 connection.execute("ROLLBACK")
-                return Holder(serving, since)
+                return Holder(serving or "", since)
             connection.execute(_SERVE, (holder, text_of(now)))
             connection.execute("COMMIT")
         except BaseException:
@@ -147,10 +155,10 @@ class SqliteStore:
             DatabaseBusy: the row could not be read or written.
         """
         with self._begun() as connection:
-            serving, since = connection.execute(_SERVING).fetchone()
+            serving, since = _on_record(connection)
             state = hold.found(holder, serving)
             if state is HoldState.TAKEN_BACK or (
-                state is HoldState.OURS and hold.renewal_is_due(moment_or_none(since), now)
+                state is HoldState.OURS and hold.renewal_is_due(since, now)
             ):
                 connection.execute(_SERVE, (holder, text_of(now)))
         return state
@@ -221,7 +229,7 @@ class SqliteStore:
         try:
             connection.execute("BEGIN IMMEDIATE")
             if holder is not None:
-                serving = connection.execute(_FENCE).fetchone()[0]
+                serving, _ = _on_record(connection)
                 if serving != holder:
                     raise HoldLost(
                         "another control plane took this database "
@@ -242,10 +250,13 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the connection and the lock's file; the row stays as it is."""
+        self._disconnect()
+        self._lock.free()
+
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        self._lock.free()
 
 
 def _versions(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
@@ -257,6 +268,11 @@ def _versions(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
         return tables, []
     recorded = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()
     return tables, [version for (version,) in recorded]
+
+
+def _on_record(connection: sqlite3.Connection) -> tuple[str | None, datetime | None]:
+    serving, since = connection.execute(_SERVING).fetchone() or (None, None)
+    return serving, moment_or_none(since)
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
