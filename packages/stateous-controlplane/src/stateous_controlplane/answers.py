@@ -11,7 +11,6 @@ from typing import NamedTuple, assert_never
 from stateous.json import write_json
 from stateous.wire.moments import write_moment
 from stateous.wire.problems import Code, Refusal
-
 from stateous_controlplane.engine.replies import (
     ClaimReply,
     Done,

@@ -165,8 +165,7 @@ def _flow(spec: FlowSpec, validators: Mapping[str, SchemaValidator], *, prefix: 
         context=None if spec.context is None else validators[spec.context],
         start=_group(groups.get(START, {}).get(None, ())),
         states={
-            name: _state(state, groups.get(name, {}), prefix)
-            for name, state in spec.states.items()
+            name: _state(state, groups.get(name, {}), prefix) for name, state in spec.states.items()
         },
         events={
             name: EventShape(
