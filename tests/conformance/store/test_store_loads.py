@@ -100,6 +100,27 @@ def test_what_is_named_brings_its_family(
     assert all(key == row.id for key, row in (loaded.tasks | loaded.timers).items())
 
 
+@pytest.mark.parametrize("name", ["123", "1e5", "0x1F", "9223372036854775808", "null", "true"])
+def test_an_id_that_looks_like_something_else_is_a_text(store: Store, name: str) -> None:
+    write(
+        store,
+        new_tokens=[token(name)],
+        new_tasks=[claimed(1, name, queue=name)],
+        entries=[entry(name, 1, key=name, data=JsonText('{"event":"done","payload":null}'))],
+        memory={(name, name, name): JsonText(name if name == "null" else '"x"')},
+        remembered={name: Remembered(name, (Granted(1, 1),))},
+    )
+    loaded = load(
+        store, tokens={name}, folded={name}, keys={(name, name)}, supervisors={name}, tasks={1}
+    )
+    assert loaded.tokens == {name: token(name)}
+    assert loaded.ids == {name.lower(): name}
+    assert loaded.keys == {(name, name): KeyUse("done", None)}
+    assert loaded.remembered == {name: Remembered(name, (Granted(1, 1),))}
+    with store.transaction(HOLDER) as transaction:
+        assert transaction.memory({(name, name)})[name, name].keys() == {name}
+
+
 def test_a_paused_token_is_live(store: Store) -> None:
     write(store, new_tokens=[PARENT, child(PARENT, "left", status=Status.PAUSED)])
     assert load(store, tokens={"P"}).tokens.keys() == {"P", LEFT.token}

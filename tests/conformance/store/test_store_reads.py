@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateous.json import JsonText
-from stateous_controlplane.engine.rows import Active, Status, Task, TaskStatus, Token
+from stateous_controlplane.engine.rows import Active, Entry, Status, Task, TaskStatus, Token
 from stateous_controlplane.store.port import (
     Changes,
     Place,
@@ -271,7 +271,7 @@ def made_tasks() -> list[Task]:
     ]
 
 
-def queued_entries() -> list[object]:
+def queued_entries() -> list[Entry]:
     seqs = dict.fromkeys(IDS, 0)
     entries = []
     for row in made_tasks():

@@ -84,7 +84,7 @@ def test_ids_on_postgres_compare_by_code_point_and_have_64_bits() -> None:
     assert "context TEXT NOT NULL" in tokens
     assert "entered_at TIMESTAMP WITH TIME ZONE NOT NULL" in tokens
     assert "id BIGSERIAL NOT NULL" in str(CreateTable(tables["tasks"]).compile(dialect=dialect))
-    indexes = {index.name: index for index in tables["tasks"].indexes}
+    indexes = {str(index.name): index for index in tables["tasks"].indexes}
     queue = str(CreateIndex(indexes["tasks_queue"]).compile(dialect=dialect))
     assert queue == "CREATE INDEX tasks_queue ON tasks (queue, queued_at, id) WHERE ready"
 

@@ -14,7 +14,9 @@ from functools import lru_cache
 @lru_cache(maxsize=4096)
 def text_of(moment: datetime) -> str:
     """The stored form of an aware ``moment``."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def moment_of(text: str) -> datetime:

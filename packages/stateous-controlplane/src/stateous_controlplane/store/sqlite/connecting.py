@@ -53,7 +53,7 @@ def cannot_open(file: Path, error: sqlite3.Error | OSError) -> StoreError:
     return StoreError(f"cannot open the database {file}: {why}")
 
 
-def busy(file: Path, error: sqlite3.Error) -> DatabaseBusy | StoreError:
+def failure(file: Path, error: sqlite3.Error) -> DatabaseBusy | StoreError:
     """What a failed transaction raises: a constraint broken is a defect, all else is passing."""
     if isinstance(error, sqlite3.IntegrityError):
         return StoreError(f"the database {file} refused the changes: {error}")

@@ -61,8 +61,8 @@ class SqliteLists:
             with self._engine.connect() as connection:
                 yield connection
         except sqlite3.Error as error:
-            raise connecting.busy(self._file, error) from error
+            raise connecting.failure(self._file, error) from error
         except DBAPIError as error:
             if not isinstance(error.orig, sqlite3.Error):
                 raise
-            raise connecting.busy(self._file, error.orig) from error
+            raise connecting.failure(self._file, error.orig) from error

@@ -103,7 +103,7 @@ class SqliteReads:
         try:
             yield self._of_this_thread()
         except sqlite3.Error as error:
-            raise connecting.busy(self._file, error) from error
+            raise connecting.failure(self._file, error) from error
 
     def _of_this_thread(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._thread, "connection", None)

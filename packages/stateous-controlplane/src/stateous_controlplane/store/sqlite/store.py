@@ -239,7 +239,7 @@ class SqliteStore:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             _roll_back(connection)
-            raise connecting.busy(self._file, error) from error
+            raise connecting.failure(self._file, error) from error
         except BaseException:
             _roll_back(connection)
             raise

@@ -74,7 +74,10 @@ _GRAPH: Final = "SELECT document FROM graphs WHERE graph = ?"
 
 
 class SqliteTransaction:
-    """A transaction that is open on ``connection``, its fence passed."""
+    """A transaction that is open on ``connection``, its fence passed.
+
+    It loads workflow tokens and what belongs to them; of runs it tells only that an id is taken.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -166,6 +169,12 @@ class SqliteTransaction:
             return
         for row in self._select(_TOKENS, named):
             found.tokens[row[0]] = rows.token_of(row)
+        found.tasks = {
+            number: task for number, task in found.tasks.items() if task.token in found.tokens
+        }
+        found.timers = {
+            number: timer for number, timer in found.timers.items() if timer.token in found.tokens
+        }
         if not found.tokens:
             return
         tops = {token.top for token in found.tokens.values()}
