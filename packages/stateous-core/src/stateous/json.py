@@ -163,14 +163,11 @@ class JsonText:
     @classmethod
     def fields(cls, **fields: Json | JsonText) -> JsonText:
         """An object whose members may be texts themselves, which are pasted in as they are."""
-        return cls(
-            "{"
-            + ",".join(
-                f'"{name}":{value.text if isinstance(value, JsonText) else _member(value)}'
-                for name, value in fields.items()
-            )
-            + "}"
-        )
+        members = [
+            f'"{name}":{value.text if isinstance(value, JsonText) else _member(value)}'
+            for name, value in fields.items()
+        ]
+        return cls(f"{{{','.join(members)}}}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, JsonText) and self.text == other.text

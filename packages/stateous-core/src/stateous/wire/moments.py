@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 
 def write_moment(moment: datetime) -> str:
     """``2027-03-01T14:51:53.873706Z``: six fraction digits, none when the microseconds are 0."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat().removesuffix("+00:00") + "Z"
 
 
 def read_moment(text: str) -> datetime:
