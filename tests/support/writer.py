@@ -100,11 +100,14 @@ class WatchedStore(MemoryStore):
         self.faults = Faults()
         #: The entries of each commit that changed something.
         self.commits: list[list[str]] = []
+        #: How many transactions were asked for.
+        self.asked = 0
         #: Called right after a commit.
         self.committed: Callable[[], None] = lambda: None
 
     @contextmanager
     def transaction(self, holder: str) -> Iterator[Any]:
+        self.asked += 1
         if self.faults.begin is not None:
             raise self.faults.begin
         with super().transaction(holder) as transaction:

@@ -91,6 +91,7 @@ def nested(levels: int) -> object:
 
 def test_a_context_nests_at_most_64_levels_itself_being_the_first() -> None:
     assert isinstance(Engine(TICKETS).start({"a": nested(63)}), TokenReply)
+    assert isinstance(Engine(TICKETS).start({"a": nested(63), "b": []}), TokenReply)
     reply = Engine(TICKETS).start({"a": nested(64)})
     assert code_of(reply) is Code.INVALID_CONTEXT
     wide = {"a": [[] for _ in range(200)]}

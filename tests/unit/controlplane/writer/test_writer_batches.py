@@ -110,6 +110,18 @@ def test_each_command_has_a_time_of_its_own() -> None:
     assert writer.token("B").at > entries[-1].at
 
 
+def test_a_time_is_later_than_the_tokens_last_entry_though_the_clock_was_put_back() -> None:
+    writer = Writer()
+    writer.start("A")
+    writer.clock.advance(-3600)
+    after = writer.restarted()
+    after.fire("A", "again")
+    reads = after.store.reads()
+    times = [entry.at for entry in reads.history("A", after=0, limit=None) or []]
+    assert times == sorted(times)
+    assert len(set(times)) == 2
+
+
 def test_a_batch_is_bounded() -> None:
     writer = Writer()
     asked = [writer.submit(Start(f"T-{number}")) for number in range(MAX_BATCH + 1)]
@@ -238,18 +250,17 @@ def test_a_command_that_stays_busy_fails_alone() -> None:
 def test_a_database_that_goes_away_in_between_is_not_asked_for_each() -> None:
     writer = Writer()
     writer.start("A", "B", "C")
-    attempts = []
 
-    def commit(changes: Changes) -> None:
-        attempts.append(len(changes.entries))
+    def commit(_: Changes) -> None:
         writer.store.faults.begin = DatabaseBusy("no connection")
         raise DatabaseBusy("the connection was lost")
 
     writer.store.faults.commit = commit
+    before = writer.store.asked
     asked = [writer.submit(Fire(token, "again")) for token in ("A", "B", "C")]
     writer.run()
     assert [writer.status(each) for each in asked] == [503, 503, 503]
-    assert len(attempts) == 1
+    assert writer.store.asked == before + 2
 
 
 def test_who_has_gone_away_is_not_served() -> None:
@@ -261,6 +272,24 @@ def test_who_has_gone_away_is_not_served() -> None:
     writer.run()
     assert writer.waits(gone)
     assert given(writer.body(other)) == [(1, 1)]
+
+
+def test_who_goes_away_while_a_batch_fails_is_not_served_after_it() -> None:
+    writer = Writer()
+    writer.start("A", "B")
+
+    def commit(_: Changes) -> None:
+        gone.withdrawn = True
+        writer.store.faults.commit = None
+        raise RuntimeError("once")
+
+    writer.store.faults.commit = commit
+    there = writer.submit(Fire("A", "again"))
+    gone = writer.submit(claim())
+    writer.run()
+    assert writer.status(there) == 200
+    assert writer.waits(gone)
+    assert not [task for task in writer.database.tables.tasks.values() if task.claimed_by]
 
 
 # ── the hold ────────────────────────────────────────────────────────────
