@@ -32,6 +32,27 @@ class Fire:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """Pause a top token with all below it (3.15)."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Let a paused top token go on (3.15)."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Cancel a live top token with all below it (3.15)."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimTask:
     """Give the ready task ``task`` to ``supervisor`` (3.8). Which task comes next is the queue's."""
 
@@ -62,10 +83,10 @@ class RenewLease:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A timer that a report asks for; ``after`` is checked to be a duration."""
+    """A timer that a report asks for; ``after`` is a duration, and checked to be one."""
 
     event: str
-    after: timedelta
+    after: str
     payload: JsonText | None = None
 
 
@@ -150,7 +171,8 @@ OnTask: TypeAlias = (
     | WriteMemory
     | EndLease
 )
-Command: TypeAlias = Start | Fire | OnTask | FireTimer
+OnToken: TypeAlias = Fire | Pause | Resume | Cancel
+Command: TypeAlias = Start | OnToken | OnTask | FireTimer
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +200,7 @@ class Heartbeat:
 
 Request: TypeAlias = (
     Start
-    | Fire
+    | OnToken
     | Claim
     | Heartbeat
     | ReportEvent

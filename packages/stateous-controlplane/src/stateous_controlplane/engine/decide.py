@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
+from stateous_controlplane.engine.children import UnknownIds
 from stateous_controlplane.engine.commands import (
     AddNote,
+    Cancel,
     ClaimTask,
     Command,
     EndLease,
     Fire,
     FireTimer,
+    Pause,
     RenewLease,
     RepeatGrant,
     ReportEvent,
     ReportFailed,
     ReportWaiting,
+    Resume,
     Start,
     WriteMemory,
 )
@@ -27,10 +31,12 @@ from stateous_controlplane.engine.effects import Draft, Effects
 from stateous_controlplane.engine.failures import end_lease
 from stateous_controlplane.engine.family import Family, Situation
 from stateous_controlplane.engine.fire import fire
+from stateous_controlplane.engine.joins import settle
 from stateous_controlplane.engine.notes import add_note, write_memory
 from stateous_controlplane.engine.replies import Reply
 from stateous_controlplane.engine.reports import report_event, report_failed, report_waiting
 from stateous_controlplane.engine.start import start
+from stateous_controlplane.engine.steering import cancel_token, pause_token, resume_token
 from stateous_controlplane.engine.tasks import claim, renew, repeat
 from stateous_controlplane.engine.timers import fire_timer
 
@@ -42,10 +48,21 @@ class Decision(NamedTuple):
     effects: Effects
 
 
-def decide(family: Family, command: Command, situation: Situation) -> Decision:
+class Unready(NamedTuple):
+    """It cannot be decided before someone looks up whether these ids, folded, are taken."""
+
+    ids: frozenset[str]
+
+
+def decide(family: Family, command: Command, situation: Situation) -> Decision | Unready:
     """Decide one command on its family, as `docs/spec/wire.md` 3 lays down."""
     draft = Draft(family, situation)
-    return Decision(_reply(draft, command), draft.effects)
+    try:
+        reply = _reply(draft, command)
+        settle(draft)
+    except UnknownIds as unknown:
+        return Unready(unknown.ids)
+    return Decision(reply, draft.effects)
 
 
 def _reply(draft: Draft, command: Command) -> Reply:
@@ -70,6 +87,12 @@ def _reply(draft: Draft, command: Command) -> Reply:
             return add_note(draft, command)
         case WriteMemory():
             return write_memory(draft, command)
+        case Pause():
+            return pause_token(draft, command)
+        case Resume():
+            return resume_token(draft, command)
+        case Cancel():
+            return cancel_token(draft, command)
         case EndLease():
             return end_lease(draft, command)
         case FireTimer():

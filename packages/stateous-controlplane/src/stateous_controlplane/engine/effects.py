@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stateous.json import Json, JsonText
 from stateous_controlplane.engine.rows import (
     Entry,
+    Held,
     KeyUse,
     Status,
     Task,
@@ -44,6 +45,9 @@ class Effects:
     memory: dict[tuple[str, str, str], JsonText | None] = field(default_factory=dict)
     #: Tokens that ended, so that all their memory goes.
     forgotten: set[str] = field(default_factory=set)
+    #: Events that a pause holds from now on, and the (token, seq) of those that it holds no longer.
+    held: list[Held] = field(default_factory=list)
+    released: set[tuple[str, int]] = field(default_factory=set)
     new_tasks: int = 0
     new_timers: int = 0
 
@@ -59,6 +63,8 @@ class Draft:
         self.situation = situation
         self.now: datetime = situation.now
         self.effects = Effects()
+        #: Children that completed or failed, and whose parents have not been told yet.
+        self.ended: list[str] = []
 
     # ── rows ────────────────────────────────────────────────────────────
 
@@ -99,6 +105,7 @@ class Draft:
             visit=token.visit,
             queue=queue,
             queued_at=self.now,
+            ready=token.status is Status.ACTIVE,
         )
         self.effects.new_tasks += 1
         self.effects.tasks[row.id] = row
@@ -130,10 +137,20 @@ class Draft:
             payload=payload,
             set_at=self.now,
             due_at=self.now + after,
+            ready=token.status is Status.ACTIVE,
         )
         self.effects.new_timers += 1
         self.effects.timers[row.id] = row
         return row
+
+    def children(self, token: Token) -> list[Token]:
+        """The children of the token's current visit, as the command has them so far, to read."""
+        return [
+            child
+            for child in {**self.family.tokens, **self.effects.tokens}.values()
+            if child.parent == token.token
+            and (child.parent_state, child.parent_visit) == (token.state, token.visit)
+        ]
 
     def open_tasks(self, token: str) -> list[Task]:
         """The token's open tasks as the command has them so far, by id, to read."""
@@ -153,16 +170,15 @@ class Draft:
 
     # ── the ledger and memory ───────────────────────────────────────────
 
-    def record(
-        self, token: str, kind: str, key: str | None = None, **data: Json | JsonText
-    ) -> None:
-        """Add an entry to the token's ledger; ``data`` are its members in order."""
+    def record(self, token: str, kind: str, key: str | None = None, /, **data: Json | JsonText) -> int:
+        """Add an entry to the token's ledger; ``data`` are its members in order. Its ``seq``."""
         row = self._positioned(token)
         row.seq += 1
         row.at = self.now
         self.effects.entries.append(
             Entry(token, row.seq, self.now, kind, JsonText.fields(**data), key)
         )
+        return row.seq
 
     def use_key(self, token: str, key: str, use: KeyUse) -> None:
         """Remember what an idempotency key was used for."""
@@ -173,11 +189,31 @@ class Draft:
         self.effects.memory[token, state, key] = value
 
     def end(self, token: str, status: Status) -> None:
-        """The token ends in ``status``: its memory goes."""
+        """The token ends in ``status``: its memory goes, and a parent will be told.
+
+        A child that is cancelled tells nobody.
+        """
         row = self.token(token)
         row.status = status
         row.ended_at = self.now
         self.effects.forgotten.add(token)
+        if row.parent is not None and status is not Status.CANCELLED:
+            self.ended.append(token)
+
+    # ── what a pause holds ──────────────────────────────────────────────
+
+    def hold(self, held: Held) -> None:
+        """The pause holds an event."""
+        self.effects.held.append(held)
+
+    def release(self, held: Held) -> None:
+        """The pause does not hold the event any longer."""
+        self.effects.released.add((held.token, held.seq))
+
+    @property
+    def holding(self) -> int:
+        """How many events the family holds."""
+        return self.family.holding + len(self.effects.held) - len(self.effects.released)
 
     # ── small changes that several commands share ───────────────────────
 

@@ -7,14 +7,15 @@ from typing import assert_never
 from stateous.durations import spell_seconds
 from stateous.graph.machine import RoutineWork
 from stateous.names import ERROR
+from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import EndLease
 from stateous_controlplane.engine.effects import Draft
 from stateous_controlplane.engine.enter import take
-from stateous_controlplane.engine.fire import flow_of
-from stateous_controlplane.engine.leave import cancel_timers, fail
+from stateous_controlplane.engine.holding import hold_error
+from stateous_controlplane.engine.leave import cancel_timers, fail, flow_of
 from stateous_controlplane.engine.replies import Reply, Skipped, TokenReply
-from stateous_controlplane.engine.routing import Ambiguous, Taken, Untaken, route
-from stateous_controlplane.engine.rows import Task, TaskStatus, TimerKind
+from stateous_controlplane.engine.routing import Taken, route
+from stateous_controlplane.engine.rows import Status, Task, TaskStatus, TimerKind
 
 DEFAULT_ERROR = "the routine failed without saying why"
 
@@ -45,7 +46,7 @@ def fail_attempt(draft: Draft, task: Task, error: str) -> None:
 def _retry(draft: Draft, task: Task) -> None:
     row = draft.task(task.id)
     row.status = TaskStatus.QUEUED
-    row.ready = True
+    row.ready = draft.seen(task.token).status is Status.ACTIVE
     row.claimed_by = None
     row.lease_until = None
     row.queued_at = draft.now
@@ -54,6 +55,9 @@ def _retry(draft: Draft, task: Task) -> None:
 
 
 def _raise_error(draft: Draft, task: Task, error: str) -> None:
+    if draft.seen(task.token).status is Status.PAUSED:
+        hold_error(draft, task)
+        return
     flow = flow_of(draft, task.token)
     if ERROR not in flow.states[task.state].groups:
         fail(
@@ -63,7 +67,7 @@ def _raise_error(draft: Draft, task: Task, error: str) -> None:
         )
         return
     token = draft.seen(task.token)
-    chosen = route(flow, token, ERROR, None, token.context)
+    chosen = route(draft, flow, token, ERROR, None, token.context)
     match chosen:
         case Taken():
             take(draft, flow, task.token, ERROR, None, chosen)

@@ -13,7 +13,7 @@ from datetime import datetime
 from stateous.graph.machine import Machine
 from stateous.json import JsonText
 from stateous_controlplane.engine.effects import Effects
-from stateous_controlplane.engine.rows import KeyUse, Task, Timer, Token
+from stateous_controlplane.engine.rows import Held, KeyUse, Task, Timer, Token
 
 
 @dataclass(slots=True)
@@ -21,7 +21,8 @@ class Family:
     """Rows by id, as far as they are needed. They are read-only: effects replace them.
 
     ``keys`` holds the idempotency keys that were looked up and found, ``memory`` the places that
-    were looked up.
+    were looked up. ``holding`` is how many events a pause holds; ``held`` are those events, as far
+    as they were looked up.
     """
 
     tokens: dict[str, Token] = field(default_factory=dict)
@@ -29,6 +30,8 @@ class Family:
     timers: dict[int, Timer] = field(default_factory=dict)
     keys: dict[tuple[str, str], KeyUse] = field(default_factory=dict)
     memory: dict[tuple[str, str], dict[str, JsonText]] = field(default_factory=dict)
+    held: dict[tuple[str, int], Held] = field(default_factory=dict)
+    holding: int = 0
 
     def evolve(self, effects: Effects) -> None:
         """Take over what a decision changed, so that the next command sees it."""
@@ -39,6 +42,10 @@ class Family:
         for timer in effects.timers.values():
             self.timers[timer.id] = timer
         self.keys.update(effects.keys)
+        self.held.update({(each.token, each.seq): each for each in effects.held})
+        for place_of_held in effects.released:
+            self.held.pop(place_of_held, None)
+        self.holding += len(effects.held) - len(effects.released)
         for (token_id, state, key), value in effects.memory.items():
             place = self.memory.setdefault((token_id, state), {})
             if value is None:
@@ -67,7 +74,9 @@ class Situation:
     """What a decision depends on besides its command and family.
 
     ``now`` is later than every moment in the family. ``next_task`` and ``next_timer`` are fresh
-    ids; the effects say how many of them were used.
+    ids; the effects say how many of them were used. ``looked_up`` tells of each token id that was
+    looked up, without regard to case, whether it is taken: a decision that depends on another id is
+    :class:`Unready`.
     """
 
     machines: Mapping[str, Machine]
@@ -76,3 +85,4 @@ class Situation:
     next_task: int
     next_timer: int
     vicinity: Vicinity = field(default_factory=Vicinity)
+    looked_up: Mapping[str, bool] = field(default_factory=dict)

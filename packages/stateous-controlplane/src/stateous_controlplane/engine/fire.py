@@ -9,14 +9,16 @@ from stateous.json import Json, JsonText, same_json
 from stateous.limits import MAX_NAME
 from stateous.names import OWN_EVENTS
 from stateous.wire.problems import Code, Refusal
+from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import Fire
 from stateous_controlplane.engine.context import check_payload
 from stateous_controlplane.engine.effects import Draft
 from stateous_controlplane.engine.enter import take
-from stateous_controlplane.engine.leave import fail
+from stateous_controlplane.engine.holding import hold_fired
+from stateous_controlplane.engine.leave import fail, flow_of
 from stateous_controlplane.engine.replies import DuplicateReply, Reply, TokenReply
-from stateous_controlplane.engine.routing import Ambiguous, Taken, Untaken, route
-from stateous_controlplane.engine.rows import KeyUse
+from stateous_controlplane.engine.routing import Taken, route
+from stateous_controlplane.engine.rows import KeyUse, Status
 
 
 def fire(draft: Draft, command: Fire) -> Reply:
@@ -51,12 +53,15 @@ def fire(draft: Draft, command: Fire) -> Reply:
     misfit = check_payload(shape, command.payload)
     if misfit is not None:
         return Refusal(Code.INVALID_PAYLOAD, misfit.reason)
+    if token.status is Status.PAUSED:
+        hold_fired(draft, command.token, command.event, command.payload, command.key)
+        return TokenReply(draft.seen(command.token))
     return _move(draft, flow, command)
 
 
 def _move(draft: Draft, flow: Flow, command: Fire) -> Reply:
     token = draft.seen(command.token)
-    chosen = route(flow, token, command.event, command.payload, token.context)
+    chosen = route(draft, flow, token, command.event, command.payload, token.context)
     match chosen:
         case Untaken(reason):
             return refuse_event(draft, command.token, command.event, reason)
@@ -75,12 +80,6 @@ def refuse_event(
     """Record that ``event`` was refused; the refusal says the same."""
     draft.record(token, "event_rejected", event=event, reason=reason)
     return Refusal(code, reason)
-
-
-def flow_of(draft: Draft, token: str) -> Flow:
-    """The flow of a token, in the document that it is pinned to."""
-    row = draft.seen(token)
-    return draft.situation.machines[row.graph].flow(row.workflow)
 
 
 def shown_event(event: str) -> str:

@@ -1,25 +1,83 @@
-"""Leaving a state: what cancels its work (`docs/spec/wire.md` 3.7, 3.13)."""
+"""Leaving a state: what ends its work (`docs/spec/wire.md` 3.7, 3.13, 3.15)."""
 
 from __future__ import annotations
 
-from stateous.graph.machine import Flow
+from stateous.graph.machine import Flow, ParallelWork
 from stateous_controlplane.engine.effects import Draft
-from stateous_controlplane.engine.rows import Status, TaskStatus, TimerKind, TimerStatus
+from stateous_controlplane.engine.rows import (
+    Held,
+    Status,
+    TaskStatus,
+    TimerKind,
+    TimerStatus,
+    Token,
+)
+
+
+def flow_of(draft: Draft, token: str) -> Flow:
+    """The flow of a token, in the document that it is pinned to."""
+    row = draft.seen(token)
+    return draft.situation.machines[row.graph].flow(row.workflow)
 
 
 def leave_on(draft: Draft, flow: Flow, token: str, event: str) -> None:
     """Leave the state on an accepted event: a task that was worked on is done by its own event."""
-    emitted = event in flow.states[draft.seen(token).state].emits
-    _close_tasks(draft, token, done=emitted)
+    row = draft.seen(token)
+    _close_tasks(draft, token, done=event in flow.states[row.state].emits)
     cancel_timers(draft, token)
+    _cancel_children(draft, row, f"the parent left {row.state!r} on {event!r}")
 
 
 def fail(draft: Draft, token: str, reason: str) -> None:
     """The token fails: it leaves its state without an event, and its memory goes."""
     _close_tasks(draft, token, done=False)
     cancel_timers(draft, token)
+    _cancel_children(draft, draft.seen(token), f"the parent failed: {reason}")
     draft.record(token, "failed", reason=reason)
     draft.end(token, Status.FAILED)
+
+
+def cancel(draft: Draft, token: str, reason: str | None = None) -> None:
+    """The token is cancelled, with all below it; a child is told why."""
+    row = draft.seen(token)
+    for held in held_of(draft, token):
+        drop(draft, held, f"the token {token!r} was cancelled")
+    _close_tasks(draft, token, done=False)
+    cancel_timers(draft, token)
+    _cancel_children(draft, row, f"the parent {token!r} was cancelled")
+    if reason is None:
+        draft.record(token, "cancelled")
+    else:
+        draft.record(token, "cancelled", reason=reason)
+    draft.end(token, Status.CANCELLED)
+
+
+def live_children(draft: Draft, token: Token) -> list[Token]:
+    """The live children of the token's current visit, in the order of its workflows."""
+    work = flow_of(draft, token.token).states[token.state].work
+    if not isinstance(work, ParallelWork):
+        return []
+    by_workflow = {child.workflow: child for child in draft.children(token)}
+    ordered = (by_workflow.get(workflow) for workflow in work.workflows)
+    return [child for child in ordered if child is not None and child.status.live]
+
+
+def held_of(draft: Draft, token: str) -> list[Held]:
+    """The events of a token that the pause still holds, in order of arrival."""
+    return sorted(
+        (
+            held
+            for place, held in draft.family.held.items()
+            if held.token == token and place not in draft.effects.released
+        ),
+        key=lambda held: held.arrival,
+    )
+
+
+def drop(draft: Draft, held: Held, reason: str) -> None:
+    """The held event is dropped, and the ledger says why. Its key stays used."""
+    draft.record(held.token, "event_dropped", event=held.event, reason=reason)
+    draft.release(held)
 
 
 def cancel_timers(draft: Draft, token: str, *, kind: TimerKind | None = None) -> None:
@@ -29,6 +87,11 @@ def cancel_timers(draft: Draft, token: str, *, kind: TimerKind | None = None) ->
             row = draft.timer(timer.id)
             row.status = TimerStatus.CANCELLED
             row.ready = False
+
+
+def _cancel_children(draft: Draft, token: Token, reason: str) -> None:
+    for child in live_children(draft, token):
+        cancel(draft, child.token, reason)
 
 
 def _close_tasks(draft: Draft, token: str, *, done: bool) -> None:

@@ -8,6 +8,7 @@ from stateous.graph.machine import Flow
 from stateous.json import JsonText
 from stateous.names import OWN_EVENTS
 from stateous.wire.problems import Code, Refusal
+from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import (
     ReportEvent,
     ReportFailed,
@@ -16,13 +17,15 @@ from stateous_controlplane.engine.commands import (
 )
 from stateous_controlplane.engine.context import Misfit, changed_context, check_payload
 from stateous_controlplane.engine.effects import Draft
-from stateous_controlplane.engine.enter import record_timer, take
+from stateous_controlplane.engine.enter import take
 from stateous_controlplane.engine.failures import DEFAULT_ERROR, fail_attempt
-from stateous_controlplane.engine.fire import flow_of, refuse_event, shown_event
-from stateous_controlplane.engine.leave import fail
+from stateous_controlplane.engine.fire import refuse_event, shown_event
+from stateous_controlplane.engine.holding import hold_reported
+from stateous_controlplane.engine.leave import fail, flow_of
+from stateous_controlplane.engine.outcome import save_changes, save_schedules
 from stateous_controlplane.engine.replies import Reply, TokenReply
-from stateous_controlplane.engine.routing import Ambiguous, Taken, Untaken, route
-from stateous_controlplane.engine.rows import Task, TaskStatus, TimerKind
+from stateous_controlplane.engine.routing import Taken, route
+from stateous_controlplane.engine.rows import Status, Task, TaskStatus
 from stateous_controlplane.engine.tasks import worked_on
 
 
@@ -45,16 +48,23 @@ def report_event(draft: Draft, command: ReportEvent) -> Reply:
     misfit = check_payload(flow.events[command.event], command.payload)
     if misfit is not None:
         return Refusal(Code.INVALID_PAYLOAD, misfit.reason)
-    chosen = route(flow, draft.seen(task.token), command.event, command.payload, context)
+    token = draft.seen(task.token)
+    chosen = route(draft, flow, token, command.event, command.payload, context)
     match chosen:
         case Untaken(reason):
             return refuse_event(draft, task.token, command.event, reason)
+        case Ambiguous() | Taken() if token.status is Status.PAUSED:
+            hold_reported(
+                draft, task, command.event, command.payload, command.changes, command.schedules
+            )
+            draft.close_task(task.id, TaskStatus.DONE)
+            draft.record(task.token, "task_done", task=task.id)
         case Ambiguous(reason):
-            _change(draft, task.token, context, command.changes)
+            save_changes(draft, task.token, context, command.changes)
             fail(draft, task.token, reason)
         case Taken():
-            _change(draft, task.token, context, command.changes)
-            _schedule(draft, task.token, command.schedules)
+            save_changes(draft, task.token, context, command.changes)
+            save_schedules(draft, task.token, command.schedules)
             take(draft, flow, task.token, command.event, command.payload, chosen)
         case _:
             assert_never(chosen)
@@ -75,8 +85,8 @@ def report_waiting(draft: Draft, command: ReportWaiting) -> Reply:
     context = _outcome_context(draft, flow, task, command.changes, command.schedules)
     if isinstance(context, Refusal):
         return context
-    _change(draft, task.token, context, command.changes)
-    _schedule(draft, task.token, command.schedules)
+    save_changes(draft, task.token, context, command.changes)
+    save_schedules(draft, task.token, command.schedules)
     draft.close_task(task.id, TaskStatus.WAITING)
     draft.record(task.token, "task_waiting", task=task.id)
     return TokenReply(draft.seen(task.token))
@@ -129,17 +139,3 @@ def _outcome_context(
         if misfit is not None:
             return Refusal(Code.INVALID_PAYLOAD, f"the timer {misfit.reason}")
     return context
-
-
-def _change(draft: Draft, token: str, context: JsonText, changes: JsonText | None) -> None:
-    if changes is not None and changes.value:
-        draft.token(token).context = context
-        draft.record(token, "context_changed", keys=sorted(changes.value))
-
-
-def _schedule(draft: Draft, token: str, schedules: tuple[Schedule, ...]) -> None:
-    for each in schedules:
-        timer = draft.add_timer(
-            draft.seen(token), TimerKind.TIMER, each.event, each.after, each.payload
-        )
-        record_timer(draft, timer)

@@ -234,3 +234,25 @@ class KeyUse(NamedTuple):
 
     event: str
     payload: JsonText | None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An event that arrived during a pause, as its ``event_deferred`` entry has it.
+
+    ``arrival`` is its place in the family. An event of a task (a report, or ``error``) is bound to
+    the state and visit that it came from; a report has the changes and timers that came with it.
+    """
+
+    token: str
+    seq: int
+    top: str
+    arrival: int
+    at: datetime
+    event: str
+    payload: JsonText | None = None
+    task: int | None = None
+    state: str | None = None
+    visit: int | None = None
+    changes: JsonText | None = None
+    schedules: JsonText | None = None

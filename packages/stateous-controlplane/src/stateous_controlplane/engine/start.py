@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from stateous.graph.machine import Machine, ParallelWork
-from stateous.names import START, STARTED, is_token_id
+from stateous.names import is_token_id
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.commands import Start
 from stateous_controlplane.engine.context import Misfit, starting_context
 from stateous_controlplane.engine.effects import Draft
-from stateous_controlplane.engine.enter import accept, arrive, entered_by
+from stateous_controlplane.engine.enter import begin, new_token
 from stateous_controlplane.engine.family import Situation, Vicinity
 from stateous_controlplane.engine.replies import Reply, TokenReply
 from stateous_controlplane.engine.routing import Taken, route_start
-from stateous_controlplane.engine.rows import Status, Token
 
 
 def start(draft: Draft, command: Start) -> Reply:
@@ -44,27 +43,12 @@ def _begin(draft: Draft, machine: Machine, command: Start) -> Reply:
     context = starting_context(flow, command.context)
     if isinstance(context, Misfit):
         return Refusal(Code.INVALID_CONTEXT, context.reason)
-    chosen = route_start(flow, context)
+    token = command.token
+    chosen = route_start(draft, flow, token, machine.checksum, context)
     if not isinstance(chosen, Taken):
         return Refusal(Code.INVALID_CONTEXT, f"{flow.name}: {chosen.reason}")
-    token = command.token
-    cause = entered_by(STARTED, None)
-    draft.add_token(
-        Token(
-            token=token,
-            top=token,
-            graph=machine.checksum,
-            status=Status.ACTIVE,
-            context=context,
-            entered_by=cause,
-            started_at=draft.now,
-            entered_at=draft.now,
-            at=draft.now,
-        )
-    )
-    draft.record(token, "started", context=context)
-    accept(draft, token, STARTED, None, START, None)
-    arrive(draft, flow, token, chosen.transition.target, cause)
+    row = new_token(draft, token, machine.checksum, context)
+    begin(draft, row, flow, chosen.transition.target, chosen.children)
     return TokenReply(draft.seen(token), created=True)
 
 

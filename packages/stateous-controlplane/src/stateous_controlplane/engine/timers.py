@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import FireTimer
 from stateous_controlplane.engine.effects import Draft
 from stateous_controlplane.engine.enter import take
-from stateous_controlplane.engine.fire import flow_of, refuse_event
-from stateous_controlplane.engine.leave import fail
+from stateous_controlplane.engine.fire import refuse_event
+from stateous_controlplane.engine.leave import fail, flow_of
 from stateous_controlplane.engine.replies import Reply, Skipped, TokenReply
-from stateous_controlplane.engine.routing import Ambiguous, Taken, Untaken, route
+from stateous_controlplane.engine.routing import Taken, route
 from stateous_controlplane.engine.rows import Status, TimerKind, TimerStatus
 
 
@@ -30,7 +31,7 @@ def fire_timer(draft: Draft, command: FireTimer) -> Reply:
     row.ready = False
     draft.record(timer.token, "timer_fired", event=timer.event)
     flow = flow_of(draft, timer.token)
-    chosen = route(flow, token, timer.event, timer.payload, token.context)
+    chosen = route(draft, flow, token, timer.event, timer.payload, token.context)
     match chosen:
         case Taken():
             take(draft, flow, timer.token, timer.event, timer.payload, chosen)
