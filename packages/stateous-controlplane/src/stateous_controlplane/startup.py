@@ -58,7 +58,7 @@ def read_workflow(path: Path) -> Workflow:
     """The graph file at ``path``, checked whole.
 
     Raises:
-        ServeError: it cannot be read, is no graph file, or holds what this version does not run.
+        ServeError: it cannot be read, or is no graph file.
     """
     try:
         text = path.read_bytes()
@@ -69,11 +69,6 @@ def read_workflow(path: Path) -> Workflow:
         machine = freeze(document)
     except GraphError as error:
         raise ServeError(f"{path} is not a graph file: {error}") from None
-    if machine.parallel_states:
-        raise ServeError(
-            f"{path}: the state {machine.parallel_states[0]!r} runs child workflows, and this "
-            "version of the control plane does not run parallel states"
-        )
     return Workflow(document, machine, text)
 
 

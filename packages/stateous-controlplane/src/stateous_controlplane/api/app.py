@@ -80,6 +80,9 @@ def _add_hot_routes(api: Api, desk: Desk, reads: TokenReads, lease: str) -> None
     hot: list[tuple[str, str, Asking | Looking]] = [
         ("POST", "/tokens", Asking(desk, commands.start_of)),
         ("POST", "/tokens/{token}/events/{event}", Asking(desk, commands.fire_of)),
+        ("POST", "/tokens/{token}/pause", Asking(desk, commands.pause_of, reads_body=False)),
+        ("POST", "/tokens/{token}/resume", Asking(desk, commands.resume_of, reads_body=False)),
+        ("POST", "/tokens/{token}/cancel", Asking(desk, commands.cancel_of, reads_body=False)),
         ("GET", "/tokens/{token}", Looking(reads.token)),
         ("GET", "/tokens/{token}/history", Looking(reads.history)),
         ("POST", "/tasks/claim", Asking(desk, commands.claim_of, extra=announced)),

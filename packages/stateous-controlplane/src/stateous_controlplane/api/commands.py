@@ -1,4 +1,4 @@
-"""Start, fire, claim and heartbeat: from a body's object to what is asked of the desk.
+"""Start, fire, steering, claim and heartbeat: from a body's object to what is asked of the desk.
 
 Pure. The order of the checks is that of `docs/spec/wire.md` 2.1, 3.5, 2.5 and 2.6.
 """
@@ -31,7 +31,15 @@ from stateous_controlplane.api.shapes import (
     supervisor_of,
     text_of,
 )
-from stateous_controlplane.engine.commands import Claim, Fire, Heartbeat, Start
+from stateous_controlplane.engine.commands import (
+    Cancel,
+    Claim,
+    Fire,
+    Heartbeat,
+    Pause,
+    Resume,
+    Start,
+)
 
 Parameters = Mapping[str, str]
 
@@ -75,6 +83,21 @@ def fire_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Fire 
             return checked
         key = checked
     return Fire(parameters["token"], parameters["event"], text_of(payload), key)
+
+
+def pause_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Pause:
+    """`POST /tokens/{token}/pause`."""
+    return Pause(parameters["token"])
+
+
+def resume_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Resume:
+    """`POST /tokens/{token}/resume`."""
+    return Resume(parameters["token"])
+
+
+def cancel_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Cancel:
+    """`POST /tokens/{token}/cancel`."""
+    return Cancel(parameters["token"])
 
 
 def claim_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Claim | Refusal:

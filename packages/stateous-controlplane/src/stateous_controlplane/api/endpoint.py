@@ -73,7 +73,7 @@ class Asking:
     """A route that hands a request in at the desk.
 
     ``shape`` makes the request of the body; ``max_body`` is in bytes; ``extra`` are headers of
-    every answer.
+    every answer. With ``reads_body`` false a body obeys its limit and type, and is not looked at.
     """
 
     def __init__(
@@ -83,7 +83,9 @@ class Asking:
         *,
         max_body: int = MAX_BODY_BYTES,
         extra: RawHeaders = (),
+        reads_body: bool = True,
     ) -> None:
+        self._reads_body = reads_body
         self.max_body = max_body
         self._desk = desk
         self._shape = shape
@@ -108,7 +110,7 @@ class Asking:
         refusal = wrong_type(body, headers.get(b"content-type"))
         if refusal is not None:
             return refused(refusal)
-        fields = read_object(body)
+        fields = read_object(body) if self._reads_body else {}
         if isinstance(fields, Refusal):
             return refused(fields)
         request = self._shape(fields, scope["path_params"], headers)

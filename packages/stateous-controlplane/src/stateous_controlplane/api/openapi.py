@@ -70,6 +70,13 @@ _MOMENT: Final[Schema] = {
 }
 
 
+_STEERING: Final = {
+    "pause": "Pause a top token with all below it",
+    "resume": "Let a paused token go on, and apply the events that were held",
+    "cancel": "Cancel a top token with all below it",
+}
+
+
 def _query(name: str, schema: Schema) -> Schema:
     return {"name": name, "in": "query", "schema": schema}
 
@@ -185,6 +192,18 @@ def _token_paths() -> Schema:
                 parameters=(_TOKEN, _EVENT, _KEY),
                 refusals=(409,),
             )
+        },
+        **{
+            f"/tokens/{{token}}/{verb}": {
+                "post": _operation(
+                    f"{verb}_token",
+                    summary,
+                    {200: token},
+                    parameters=(_TOKEN,),
+                    refusals=(409, 415),
+                )
+            }
+            for verb, summary in _STEERING.items()
         },
     }
 

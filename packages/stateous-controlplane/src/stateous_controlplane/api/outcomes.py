@@ -5,8 +5,6 @@ Pure. The order of the checks is that of `docs/spec/wire.md` 2.6.
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from stateous.durations import parse_duration
 from stateous.json import Json, JsonObject, JsonText
 from stateous.limits import MAX_ID, MAX_MEMORY_KEY, MAX_NOTE
@@ -128,14 +126,15 @@ def _schedule_of(item: Json) -> Schedule | Refusal:
     event = item.get("event")
     if not isinstance(event, str):
         return _wrong("event", "the name of an event", event, of="a timer's ")
+    after = item.get("after")
     try:
-        after: timedelta = parse_duration(item.get("after"))
+        parse_duration(after)
     except ValueError as error:
         return Refusal(Code.INVALID_BODY, f"a timer's 'after': {error}")
     payload = item.get("payload")
     if not is_object_or_null(payload):
         return _wrong("payload", "an object or null", payload, of="a timer's ")
-    return Schedule(event, after, text_of(payload))
+    return Schedule(event, str(after), text_of(payload))
 
 
 def _position_of(body: JsonObject) -> tuple[int | None, int | None] | Refusal:

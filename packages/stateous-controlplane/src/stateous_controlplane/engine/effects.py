@@ -170,7 +170,9 @@ class Draft:
 
     # ── the ledger and memory ───────────────────────────────────────────
 
-    def record(self, token: str, kind: str, key: str | None = None, /, **data: Json | JsonText) -> int:
+    def record(
+        self, token: str, kind: str, key: str | None = None, /, **data: Json | JsonText
+    ) -> int:
         """Add an entry to the token's ledger; ``data`` are its members in order. Its ``seq``."""
         row = self._positioned(token)
         row.seq += 1

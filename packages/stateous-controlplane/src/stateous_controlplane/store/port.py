@@ -18,7 +18,15 @@ from typing import NamedTuple, Protocol
 
 from stateous.errors import StateousError
 from stateous.json import JsonText
-from stateous_controlplane.engine.rows import Entry, KeyUse, Task, TaskStatus, Timer, Token
+from stateous_controlplane.engine.rows import (
+    Entry,
+    Held,
+    KeyUse,
+    Task,
+    TaskStatus,
+    Timer,
+    Token,
+)
 
 # ── errors ──────────────────────────────────────────────────────────────
 
@@ -61,8 +69,9 @@ class Remembered:
 class Needs:
     """What a batch has to know. Everything that is named brings the rows of its family along.
 
-    A token brings: its row, the live rows of its family, their open tasks and pending timers. A
-    task or timer brings itself, whatever its status, and the same of its token.
+    A token brings: its row, the live rows of its family, the children (ended ones too) of each
+    live row's current visit, and the open tasks and pending timers of them all. A task or timer
+    brings itself, whatever its status, and the same of its token.
     """
 
     #: Exact ids.
@@ -80,6 +89,8 @@ class Needs:
     queues: dict[str, int] = field(default_factory=dict)
     #: Tasks whose memory (of their token and state) is wanted.
     memory_of: set[int] = field(default_factory=set)
+    #: Tokens whose families' held events are wanted, with the tasks that they come from.
+    held: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -95,6 +106,9 @@ class Loaded:
     remembered: dict[str, Remembered] = field(default_factory=dict)
     #: (token, state) to the memory there; present (maybe empty) for each that was asked for.
     memory: dict[tuple[str, str], dict[str, JsonText]] = field(default_factory=dict)
+    #: Top token to how many events a pause of its family holds, for those that hold any.
+    holding: dict[str, int] = field(default_factory=dict)
+    held: list[Held] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -116,6 +130,9 @@ class Changes:
     #: Tokens that ended: all their memory goes.
     forgotten: set[str] = field(default_factory=set)
     remembered: dict[str, Remembered] = field(default_factory=dict)
+    #: Events that a pause holds from now on, and (token, seq) of those that it holds no longer.
+    held: list[Held] = field(default_factory=list)
+    released: set[tuple[str, int]] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)

@@ -17,15 +17,12 @@ from stateous_controlplane.engine.commands import (
     Claim,
     ClaimTask,
     Command,
-    Fire,
-    FireTimer,
     Heartbeat,
     RenewLease,
     RepeatGrant,
     Start,
-    WriteMemory,
 )
-from stateous_controlplane.engine.decide import decide
+from stateous_controlplane.engine.decide import Decision, Unready, decide
 from stateous_controlplane.engine.effects import Effects
 from stateous_controlplane.engine.family import Situation, Vicinity
 from stateous_controlplane.engine.replies import (
@@ -35,7 +32,6 @@ from stateous_controlplane.engine.replies import (
     Lost,
     Reply,
 )
-from stateous_controlplane.engine.start import possible_parent
 from stateous_controlplane.store.port import (
     Changes,
     Granted,
@@ -44,6 +40,7 @@ from stateous_controlplane.store.port import (
     Transaction,
 )
 from stateous_controlplane.writer.catalog import Catalog
+from stateous_controlplane.writer.needs import needs_of
 from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims, Parking
 from stateous_controlplane.writer.ready import ReadyTasks
 from stateous_controlplane.writer.submission import Submission
@@ -118,9 +115,13 @@ class Batch:
     # ── loading ─────────────────────────────────────────────────────────
 
     def _load(self, submissions: list[Submission]) -> None:
-        loaded = self._transaction.load(_needs([each.request for each in submissions]))
+        self._take_in(needs_of([each.request for each in submissions]))
+
+    def _take_in(self, needs: Needs) -> None:
+        loaded = self._transaction.load(needs)
         self._working.absorb(loaded)
-        self._ready.add(loaded.tasks.values())
+        self._working.note_looked_up(needs.folded)
+        self._ready.add_loaded(loaded.tasks.values(), needs.queues)
         self._catalog.fetch(self._working.graphs(), self._transaction.graph)
 
     # ── deciding ────────────────────────────────────────────────────────
@@ -144,6 +145,19 @@ class Batch:
                 return self._decide(request)[1]
 
     def _decide(self, command: Command) -> tuple[Reply, Answer]:
+        decision = self._step(command)
+        while isinstance(decision, Unready):
+            self._take_in(Needs(folded=set(decision.ids)))
+            decision = self._step(command)
+        reply, effects = decision
+        answer = answer_to(reply)
+        if effects:
+            self._working.accept(self._working.family_of(command), effects)
+            self._ids.use(tasks=effects.new_tasks, timers=effects.new_timers)
+            self._serve_parked(effects)
+        return reply, answer
+
+    def _step(self, command: Command) -> Decision | Unready:
         family = self._working.family_of(command)
         vicinity = Vicinity()
         if isinstance(command, Start):
@@ -155,14 +169,9 @@ class Batch:
             next_task=self._ids.task,
             next_timer=self._ids.timer,
             vicinity=vicinity,
+            looked_up=self._working.looked_up,
         )
-        reply, effects = decide(family, command, situation)
-        answer = answer_to(reply)
-        if effects:
-            self._working.accept(family, effects)
-            self._ids.use(tasks=effects.new_tasks, timers=effects.new_timers)
-            self._serve_parked(effects)
-        return reply, answer
+        return decide(family, command, situation)
 
     def _heartbeat(self, request: Heartbeat) -> Answer:
         lost = [
@@ -206,7 +215,7 @@ class Batch:
         """The oldest ready tasks of the claim's queues, as many as it may have."""
         grants: list[GrantReply] = []
         while len(grants) < (claim.max or 1):
-            task = self._ready.oldest(claim.states)
+            task = self._oldest(claim)
             if task is None:
                 break
             try:
@@ -222,6 +231,12 @@ class Batch:
             granted = tuple(Granted(each.task.id, each.task.attempt) for each in grants)
             self._working.remember(claim.supervisor, Remembered(claim.request, granted))
         return grants
+
+    def _oldest(self, claim: Claim) -> int | None:
+        """The oldest ready task for the claim, also when the batch took all that were loaded."""
+        while short := self._ready.run_short(claim.states):
+            self._take_in(Needs(queues=short))
+        return self._ready.oldest(claim.states)
 
     def _hand_out(self, submission: Submission, claim: Claim, grants: list[GrantReply]) -> None:
         """Note the grants for the answer; the same request, waiting too, is granted the same."""
@@ -239,7 +254,7 @@ class Batch:
         queued = [task for task in effects.tasks.values() if task.ready]
         if not queued:
             return
-        self._ready.add(queued)
+        self._ready.add_queued(queued)
         for parked in self._parking.waiting_for({task.queue for task in queued}):
             self._serve(parked)
             if not any(self._working.tasks[task.id].ready for task in queued):
@@ -290,45 +305,3 @@ def nothing_for(claim: Claim) -> Answer:
 
 def _object_text(members: dict[str, JsonText]) -> str:
     return "{" + ",".join(f"{write_json(key)}:{text.text}" for key, text in members.items()) + "}"
-
-
-def _needs(requests: list[object]) -> Needs:
-    needs = Needs()
-    others = 0
-    for request in requests:
-        match request:
-            case Start(token=token):
-                needs.tokens.add(token)
-                needs.folded.add(token.lower())
-                parent = possible_parent(token)
-                if parent is not None:
-                    needs.folded.add(parent.lower())
-            case Fire(token=token, key=key):
-                needs.tokens.add(token)
-                if key is not None:
-                    needs.keys.add((token, key))
-            case Claim():
-                for queue in claim_queues(request):
-                    needs.queues[queue] = needs.queues.get(queue, 0) + (request.max or 1)
-                if request.request is not None:
-                    needs.supervisors.add(request.supervisor)
-                continue
-            case Heartbeat(tasks=tasks):
-                needs.tasks.update(tasks)
-            case FireTimer(timer=timer):
-                needs.timers.add(timer)
-            case _:
-                task: int = request.task  # type: ignore[attr-defined]
-                needs.tasks.add(task)
-                if isinstance(request, WriteMemory):
-                    needs.memory_of.add(task)
-        others += 1
-    # Each of the other commands may take one of the oldest tasks out of its queue.
-    for queue in needs.queues:
-        needs.queues[queue] += others
-    return needs
-
-
-def claim_queues(claim: Claim) -> set[str]:
-    """The queues that a claim names. Tasks of runs are none of a workflow's queues."""
-    return set(claim.states)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.commands import (
+    Cancel,
     Command,
     Fire,
     FireTimer,
+    Pause,
+    Resume,
     Start,
 )
 from stateous_controlplane.engine.effects import Effects
 from stateous_controlplane.engine.family import Family, Vicinity
-from stateous_controlplane.engine.rows import Entry, Task, Timer, Token
+from stateous_controlplane.engine.rows import Entry, Held, Task, Timer, Token
 from stateous_controlplane.engine.start import possible_parent
 from stateous_controlplane.store.port import Changes, Loaded, Remembered
 
@@ -32,6 +35,7 @@ class WorkingSet:
     _families: dict[str, Family] = field(default_factory=dict)
     _timer_tops: dict[int, str] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
+    _looked_up: set[str] = field(default_factory=set)
     # What has to be written.
     _created: set[str] = field(default_factory=set)
     _moved: set[str] = field(default_factory=set)
@@ -43,20 +47,29 @@ class WorkingSet:
     _entries: list[Entry] = field(default_factory=list)
     _memory: dict[tuple[str, str, str], JsonText | None] = field(default_factory=dict)
     _forgotten: set[str] = field(default_factory=set)
+    _held: dict[tuple[str, int], Held] = field(default_factory=dict)
+    _released: set[tuple[str, int]] = field(default_factory=set)
     _granted: dict[str, Remembered] = field(default_factory=dict)
 
     def absorb(self, loaded: Loaded) -> None:
-        """Take in what a load found. Must come before the first decision."""
+        """Take in what a load found. A row that is known already has evolved since, and stays."""
         for token in loaded.tokens.values():
-            self.tokens[token.token] = token
-            self._family(token.top).tokens[token.token] = token
+            if token.token not in self.tokens:
+                self.tokens[token.token] = token
+                self._family(token.top).tokens[token.token] = token
         for task in loaded.tasks.values():
-            self.tasks[task.id] = task
-            self._family(self._top(task.token)).tasks[task.id] = task
+            if task.id not in self.tasks:
+                self.tasks[task.id] = task
+                self._family(self._top(task.token)).tasks[task.id] = task
         for timer in loaded.timers.values():
-            top = self._top(timer.token)
-            self._timer_tops[timer.id] = top
-            self._family(top).timers[timer.id] = timer
+            if timer.id not in self._timer_tops:
+                top = self._top(timer.token)
+                self._timer_tops[timer.id] = top
+                self._family(top).timers[timer.id] = timer
+        for top, holding in loaded.holding.items():
+            self._family(top).holding = holding
+        for held in loaded.held:
+            self._family(held.top).held[held.token, held.seq] = held
         for (token_id, key), use in loaded.keys.items():
             self._family(self._top(token_id)).keys[token_id, key] = use
         for (token_id, state), memory in loaded.memory.items():
@@ -69,7 +82,13 @@ class WorkingSet:
     def family_of(self, command: Command) -> Family:
         """The family that ``command`` works on; empty when what it names does not exist."""
         match command:
-            case Start(token=token) | Fire(token=token):
+            case (
+                Start(token=token)
+                | Fire(token=token)
+                | Pause(token=token)
+                | Resume(token=token)
+                | Cancel(token=token)
+            ):
                 row = self.tokens.get(token)
                 top = None if row is None else row.top
             case FireTimer(timer=timer):
@@ -87,6 +106,15 @@ class WorkingSet:
             taken_by=self._ids.get(command.token.lower()),
             possible_parent=None if written is None else self.tokens.get(written),
         )
+
+    def note_looked_up(self, folded: Iterable[str]) -> None:
+        """These ids were looked up: from now on it is known whether they are taken."""
+        self._looked_up.update(folded)
+
+    @property
+    def looked_up(self) -> Mapping[str, bool]:
+        """Each id that was looked up, and whether it is taken."""
+        return {folded: folded in self._ids for folded in self._looked_up}
 
     def graphs(self) -> set[str]:
         """The checksums of the documents that the tokens are pinned to."""
@@ -133,6 +161,11 @@ class WorkingSet:
         self._entries += effects.entries
         self._memory.update(effects.memory)
         self._forgotten |= effects.forgotten
+        self._held.update({(each.token, each.seq): each for each in effects.held})
+        # What came and went in one batch was never on record.
+        self._released |= {place for place in effects.released if place not in self._held}
+        for place in effects.released:
+            self._held.pop(place, None)
 
     @staticmethod
     def _highest(ids: Iterable[int], new: int) -> int:
@@ -162,5 +195,7 @@ class WorkingSet:
                 if place[0] not in self._forgotten
             },
             forgotten=self._forgotten,
+            held=list(self._held.values()),
+            released=self._released,
             remembered=self._granted,
         )

@@ -127,16 +127,6 @@ class Machine:
         """The flow of a token whose row names ``workflow``: None is the top one."""
         return self.top if workflow is None else self.children[workflow]
 
-    @property
-    def parallel_states(self) -> tuple[str, ...]:
-        """The names of all states that start child tokens, the top flow's first."""
-        return tuple(
-            state.name
-            for flow in (self.top, *self.children.values())
-            for state in flow.states.values()
-            if isinstance(state.work, ParallelWork)
-        )
-
 
 def freeze(document: GraphDocument) -> Machine:
     """Make ``document`` ready to be run.

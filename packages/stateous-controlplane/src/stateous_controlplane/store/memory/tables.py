@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.rows import Entry, Task, Timer, Token
@@ -24,6 +24,13 @@ class ControlPlane:
     since: datetime | None = None
 
 
+class Kept(NamedTuple):
+    """A row of that name: the family that holds an event, and its place there."""
+
+    top: str
+    arrival: int
+
+
 @dataclass(slots=True)
 class Tables:
     """All rows, by their keys."""
@@ -35,6 +42,8 @@ class Tables:
     #: None is a value that was deleted.
     memory: dict[tuple[str, str, str], JsonText | None] = field(default_factory=dict)
     claims: dict[str, Remembered] = field(default_factory=dict)
+    #: Events that a pause holds, by the place of their entries; None is one that it let go.
+    kept: dict[tuple[str, int], Kept | None] = field(default_factory=dict)
     graphs: dict[str, GraphRecord] = field(default_factory=dict)
     control_plane: dict[int, ControlPlane] = field(default_factory=dict)
 

@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import TypeVar
 
 from stateous.json import JsonText
-from stateous_controlplane.engine.rows import TaskStatus, TimerStatus
+from stateous_controlplane.engine.rows import Status, TaskStatus, TimerStatus
+from stateous_controlplane.store.held import held_event
 from stateous_controlplane.store.keys import key_use
 from stateous_controlplane.store.memory.tables import (
+    Kept,
     Tables,
     copy_of_entry,
     copy_of_timer,
@@ -63,7 +65,18 @@ class MemoryTransaction:
             supervisor: seen.claims[supervisor]
             for supervisor in needs.supervisors & seen.claims.keys()
         }
+        kept = {place: each for place, each in seen.kept.items() if each is not None}
+        loaded.held = sorted(
+            (
+                held_event(token, seq, each.top, each.arrival, entry.at, JsonText(entry.data.text))
+                for (token, seq), each in kept.items()
+                if each.top in needs.held
+                for entry in [seen.ledger[token, seq]]
+            ),
+            key=lambda held: (held.top, held.arrival),
+        )
         tasks = set(needs.tasks | needs.memory_of)
+        tasks |= {held.task for held in loaded.held if held.task is not None}
         for remembered in loaded.remembered.values():
             for each in remembered.granted:
                 held = seen.tasks.get(each.task)
@@ -81,6 +94,19 @@ class MemoryTransaction:
         for token in seen.tokens.values():
             if token.token in tokens or (token.top in tops and token.status.live):
                 loaded.tokens[token.token] = copy_of_token(token)
+        visits = {
+            (parent.token, parent.state, parent.visit)
+            for child in loaded.tokens.values()
+            for parent in [loaded.tokens.get(child.parent or "")]
+            if parent is not None
+        }
+        for token in seen.tokens.values():
+            if (token.parent, token.parent_state, token.parent_visit) in visits:
+                loaded.tokens.setdefault(token.token, copy_of_token(token))
+        paused = {each.top for each in loaded.tokens.values() if each.status is Status.PAUSED}
+        for waiting in kept.values():
+            if waiting.top in paused:
+                loaded.holding[waiting.top] = loaded.holding.get(waiting.top, 0) + 1
         for task in seen.tasks.values():
             if task.id in tasks or (task.token in loaded.tokens and task.status.open):
                 loaded.tasks[task.id] = task.copy()
@@ -144,6 +170,10 @@ class MemoryTransaction:
         for place in self.seen.memory:
             if place[0] in changes.forgotten:
                 written.memory[place] = None
+        for held in changes.held:
+            written.kept[held.token, held.seq] = Kept(held.top, held.arrival)
+        for place_of_held in changes.released:
+            written.kept[place_of_held] = None
         for supervisor, remembered in changes.remembered.items():
             granted = tuple(sorted(remembered.granted))
             written.claims[supervisor] = replace(remembered, granted=granted)

@@ -14,8 +14,10 @@ from datetime import datetime
 from typing import Final
 
 from stateous.json import JsonText, write_json
+from stateous_controlplane.engine.rows import Status
+from stateous_controlplane.store.held import held_event
 from stateous_controlplane.store.keys import key_use
-from stateous_controlplane.store.moments import text_of
+from stateous_controlplane.store.moments import moment_of, text_of
 from stateous_controlplane.store.port import Changes, Due, Granted, Loaded, Needs, Remembered
 from stateous_controlplane.store.sqlite import rows, writes
 from stateous_controlplane.store.sqlite.rows import Row
@@ -45,6 +47,24 @@ _RELATIVES: Final = (
     f"SELECT {rows.TOKEN} FROM tokens WHERE top IN (SELECT value FROM json_each(?1)) "
     "AND status IN ('active', 'paused') AND token NOT IN (SELECT value FROM json_each(?2)) "
     "AND +kind = 'token'"
+)
+_SIBLINGS: Final = (
+    "SELECT "
+    + ", ".join(f"child.{name}" for name in rows.TOKEN.split(", "))
+    + " FROM json_each(?) AS place CROSS JOIN tokens AS child "
+    "WHERE child.parent = json_extract(place.value, '$[0]') "
+    "AND child.parent_state = json_extract(place.value, '$[1]') "
+    "AND child.parent_visit = json_extract(place.value, '$[2]')"
+)
+_HOLDING: Final = (
+    "SELECT top, count(*) FROM kept WHERE top IN (SELECT value FROM json_each(?)) "
+    "AND why = 'held' GROUP BY top"
+)
+_HELD: Final = (
+    "SELECT kept.token, kept.seq, kept.top, kept.arrival, entry.at, entry.data "
+    "FROM kept CROSS JOIN ledger AS entry ON entry.token = kept.token AND entry.seq = kept.seq "
+    "WHERE kept.top IN (SELECT value FROM json_each(?)) AND kept.why = 'held' "
+    "ORDER BY kept.top, kept.arrival"
 )
 _OPEN_TASKS: Final = (
     f"SELECT {rows.TASK} FROM tasks WHERE token IN (SELECT value FROM json_each(?1)) "
@@ -87,6 +107,10 @@ class SqliteTransaction:
     def load(self, needs: Needs) -> Loaded:
         """All that ``needs`` names, with families."""
         found = Loaded()
+        if needs.held:
+            for token, seq, top, arrival, at, data in self._select(_HELD, needs.held):
+                held = held_event(token, seq, top, arrival, moment_of(at), JsonText(data))
+                found.held.append(held)
         self._named_tasks(needs, found)
         if needs.timers:
             for row in self._select(_TIMERS, needs.timers):
@@ -144,6 +168,7 @@ class SqliteTransaction:
 
     def _named_tasks(self, needs: Needs, found: Loaded) -> None:
         named = needs.tasks | needs.memory_of
+        named |= {held.task for held in found.held if held.task is not None}
         if needs.supervisors:
             granted: dict[tuple[str, str], list[Granted]] = defaultdict(list)
             for supervisor, request, task, attempt, held in self._select(
@@ -183,6 +208,10 @@ class SqliteTransaction:
         )
         for row in relatives.fetchall():
             found.tokens[row[0]] = rows.token_of(row)
+        self._siblings(found)
+        paused = {token.top for token in found.tokens.values() if token.status is Status.PAUSED}
+        if paused:
+            found.holding.update(self._select(_HOLDING, paused))
         for token in found.tokens.values():
             self._standing[token.token] = writes.standing(token)
         tokens = write_json(list(found.tokens))
@@ -194,6 +223,17 @@ class SqliteTransaction:
             _PENDING_TIMERS, (tokens, write_json(list(found.timers)))
         ).fetchall():
             found.timers[row[0]] = rows.timer_of(row)
+
+    def _siblings(self, found: Loaded) -> None:
+        """The ended children of current visits: a join that is open has a live child."""
+        parents = (found.tokens.get(child.parent or "") for child in list(found.tokens.values()))
+        places = {
+            (parent.token, parent.state, parent.visit) for parent in parents if parent is not None
+        }
+        if places:
+            for row in self._select(_SIBLINGS, places):
+                if row[0] not in found.tokens:
+                    found.tokens[row[0]] = rows.token_of(row)
 
     def _select(self, text: str, values: Iterable[object]) -> list[Row]:
         return self._connection.execute(text, (write_json(list(values)),)).fetchall()

@@ -77,6 +77,8 @@ _memory = _Write(
     4,
 )
 _claims = _insert("claims", "supervisor, request, task, attempt")
+_kept = _insert("kept", "token, seq, top, why, arrival")
+_RELEASE: Final = "DELETE FROM kept WHERE token = ? AND seq = ?"
 _DELETE_MEMORY: Final = "DELETE FROM memory WHERE token = ? AND state = ? AND key = ?"
 _FORGET: Final = "DELETE FROM memory WHERE token IN (SELECT value FROM json_each(?))"
 _DELETE_CLAIMS: Final = "DELETE FROM claims WHERE supervisor IN (SELECT value FROM json_each(?))"
@@ -132,6 +134,13 @@ def write(connection: sqlite3.Connection, changes: Changes, before: Mapping[str,
     _entries(connection, [rows.entry_row(entry) for entry in changes.entries])
     if changes.memory or changes.forgotten:
         _write_memory(connection, changes)
+    if changes.held:
+        _kept(
+            connection,
+            [(each.token, each.seq, each.top, "held", each.arrival) for each in changes.held],
+        )
+    if changes.released:
+        connection.executemany(_RELEASE, changes.released)
     if changes.remembered:
         connection.execute(_DELETE_CLAIMS, (write_json(list(changes.remembered)),))
         _claims(
