@@ -45,9 +45,9 @@ def text(value: Any) -> JsonText | None:
     return None if value is None else JsonText.of(value)
 
 
-def after(event: str, seconds: float, payload: Any = None) -> Schedule:
+def after(event: str, seconds: int, payload: Any = None) -> Schedule:
     """A timer that a report asks for."""
-    return Schedule(event, timedelta(seconds=seconds), text(payload))
+    return Schedule(event, f"{seconds}s", text(payload))
 
 
 @dataclass

@@ -107,12 +107,14 @@ def child(parent: Token, workflow: str, **changes: Any) -> Token:
     """A child that ``parent`` started in its state."""
     return token(
         f"{parent.token}.{parent.state}.{parent.visit}.{workflow}",
-        top=parent.top,
-        parent=parent.token,
-        parent_state=parent.state,
-        parent_visit=parent.visit,
-        workflow=workflow,
-        **changes,
+        **{
+            "top": parent.top,
+            "parent": parent.token,
+            "parent_state": parent.state,
+            "parent_visit": parent.visit,
+            "workflow": workflow,
+            **changes,
+        },
     )
 
 

@@ -23,15 +23,16 @@ from tests.support.stores import (
 PARENT = token("P")
 LEFT, RIGHT = child(PARENT, "left"), child(PARENT, "right")
 ENDED = child(PARENT, "ended", status=Status.COMPLETED, ended_at=after(1))
-FAMILY = {"P", LEFT.token, RIGHT.token}
+PAST = child(PARENT, "past", parent_visit=7, status=Status.FAILED, ended_at=after(1))
+FAMILY = {"P", LEFT.token, RIGHT.token, ENDED.token}
 
 
 @pytest.fixture
 def family(store: Store) -> Store:
-    """A family of three live tokens and an ended one, beside a stranger."""
+    """Three live tokens, an ended one of the current visit, one of another visit; a stranger."""
     write(
         store,
-        new_tokens=[PARENT, LEFT, RIGHT, ENDED, token("stranger")],
+        new_tokens=[PARENT, LEFT, RIGHT, ENDED, PAST, token("stranger")],
         new_tasks=[
             task(1, LEFT.token),
             claimed(2, RIGHT.token),
@@ -55,14 +56,17 @@ def family(store: Store) -> Store:
     [
         pytest.param({"tokens": {"P"}}, FAMILY, {1, 2, 3}, {1}, id="top token"),
         pytest.param({"tokens": {LEFT.token}}, FAMILY, {1, 2, 3}, {1}, id="child"),
+        pytest.param({"tokens": {ENDED.token}}, FAMILY, {1, 2, 3}, {1}, id="ended child"),
         pytest.param(
-            {"tokens": {ENDED.token}}, FAMILY | {ENDED.token}, {1, 2, 3}, {1}, id="ended child"
+            {"tokens": {PAST.token}},
+            FAMILY | {PAST.token},
+            {1, 2, 3},
+            {1},
+            id="child of an earlier visit",
         ),
         pytest.param({"tasks": {2}}, FAMILY, {1, 2, 3}, {1}, id="task of a child"),
         pytest.param({"tasks": {4}}, FAMILY, {1, 2, 3, 4}, {1}, id="task that is done"),
-        pytest.param(
-            {"tasks": {5}}, FAMILY | {ENDED.token}, {1, 2, 3, 5}, {1}, id="task of an ended token"
-        ),
+        pytest.param({"tasks": {5}}, FAMILY, {1, 2, 3, 5}, {1}, id="task of an ended token"),
         pytest.param({"timers": {1}}, FAMILY, {1, 2, 3}, {1}, id="timer"),
         pytest.param({"timers": {2}}, FAMILY, {1, 2, 3}, {1, 2}, id="timer that fired"),
         pytest.param({"memory_of": {6}}, {"stranger"}, {6}, {4}, id="task whose memory is wanted"),

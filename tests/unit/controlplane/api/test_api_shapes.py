@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -97,8 +96,8 @@ def refused_with(answer: object) -> Code:
                 JsonText('{"n":1.0}'),
                 JsonText('{"a":null}'),
                 (
-                    Schedule("late", timedelta(minutes=15)),
-                    Schedule("late", timedelta(days=3650), JsonText('{"x":1}')),
+                    Schedule("late", "15m"),
+                    Schedule("late", "3650d", JsonText('{"x":1}')),
                 ),
                 BIG * BIG,
                 "s",
@@ -127,9 +126,7 @@ def refused_with(answer: object) -> Code:
                 "event": 5,
                 "payload": {"x": 1},
             },
-            ReportWaiting(
-                7, JsonText('{"a":1}'), (Schedule("late", timedelta(seconds=1)),), 1, "s"
-            ),
+            ReportWaiting(7, JsonText('{"a":1}'), (Schedule("late", "1s"),), 1, "s"),
         ),
         (
             report_of,

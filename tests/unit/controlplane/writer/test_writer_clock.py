@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -102,7 +101,7 @@ def test_due_timers_fire_in_their_order_each_looked_at_again() -> None:
     writer = Writer(TIMED)
     writer.start("A")
     writer.ask(claim())
-    late, soon = (Schedule("again", timedelta(seconds=each)) for each in (50, 20))
+    late, soon = (Schedule("again", f"{each}s") for each in (50, 20))
     writer.ask(ReportWaiting(1, schedules=(late, soon), supervisor=BOX))
     writer.pass_time(60)
     # The first one left the visit, and so cancelled the second.

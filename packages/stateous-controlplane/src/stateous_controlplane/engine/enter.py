@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stateous.graph.machine import Flow, RoutineWork, State
+from typing import assert_never
+
+from stateous.graph.machine import Flow, ParallelWork, RoutineWork, State
 from stateous.json import JsonText
 from stateous.names import END, START, STARTED, TIMEOUT
 from stateous.wire.moments import write_moment
@@ -70,9 +72,14 @@ def arrive(
         return
     state = flow.states[target]
     row = _enter(draft, state, token, cause)
-    if isinstance(state.work, RoutineWork):
-        task = draft.add_task(row, state.work.queue)
-        draft.record(token, "task_queued", task=task.id, state=state.name)
+    match state.work:
+        case RoutineWork(queue=queue):
+            task = draft.add_task(row, queue)
+            draft.record(token, "task_queued", task=task.id, state=state.name)
+        case ParallelWork():
+            pass  # its children start last, behind the timeout
+        case _:
+            assert_never(state.work)
     if state.timeout is not None:
         record_timer(draft, draft.add_timer(row, TimerKind.TIMEOUT, TIMEOUT, state.timeout))
     for child in children:
