@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Final
 
 from stateous.json import JsonText, write_json
 from stateous_controlplane.answers import Answer, answer_to, unexpected
@@ -48,6 +49,9 @@ from stateous_controlplane.writer.supply import CommandTime, FreshIds
 from stateous_controlplane.writer.working_set import WorkingSet
 
 _log = logging.getLogger("stateous.engine")
+
+#: What every command but a start needs to know of tokens outside its family.
+_NO_VICINITY: Final = Vicinity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +163,15 @@ class Batch:
 
     def _step(self, command: Command) -> Decision | Unready:
         family = self._working.family_of(command)
-        vicinity = Vicinity()
-        if isinstance(command, Start):
-            vicinity = self._working.vicinity_of(command)
         situation = Situation(
             machines=self._catalog,
             served=self._catalog.served,
             now=self._time.next(family),
             next_task=self._ids.task,
             next_timer=self._ids.timer,
-            vicinity=vicinity,
+            vicinity=(
+                self._working.vicinity_of(command) if isinstance(command, Start) else _NO_VICINITY
+            ),
             looked_up=self._working.looked_up,
         )
         return decide(family, command, situation)
