@@ -18,7 +18,7 @@ import jiter
 from stateous.errors import JsonError
 from stateous.limits import MAX_JSON_DEPTH
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 JsonObject: TypeAlias = "dict[str, Json]"
 
 # Up to this many bytes a search costs less than a walk over the values.

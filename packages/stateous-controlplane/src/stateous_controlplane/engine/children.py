@@ -16,7 +16,7 @@ from stateous.limits import MAX_TOKEN_ID
 from stateous.names import END, child_token_id
 from stateous_controlplane.engine.choosing import Untaken, choose_start
 from stateous_controlplane.engine.context import Misfit, starting_context
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 
 
 class UnknownIds(Exception):

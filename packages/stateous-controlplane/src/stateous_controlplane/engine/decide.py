@@ -27,7 +27,8 @@ from stateous_controlplane.engine.commands import (
     Start,
     WriteMemory,
 )
-from stateous_controlplane.engine.effects import Draft, Effects
+from stateous_controlplane.engine.draft import Draft
+from stateous_controlplane.engine.effects import Effects
 from stateous_controlplane.engine.failures import end_lease
 from stateous_controlplane.engine.family import Family, Situation
 from stateous_controlplane.engine.fire import fire

@@ -9,7 +9,7 @@ from stateous.json import JsonText
 from stateous.names import END, START, STARTED, TIMEOUT
 from stateous.wire.moments import write_moment
 from stateous_controlplane.engine.children import ChildStart
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.leave import leave_on
 from stateous_controlplane.engine.routing import Taken
 from stateous_controlplane.engine.rows import Active, KeyUse, Status, Timer, TimerKind, Token

@@ -9,7 +9,7 @@ from stateous.graph.machine import RoutineWork
 from stateous.names import ERROR
 from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import EndLease
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import take
 from stateous_controlplane.engine.holding import hold_error
 from stateous_controlplane.engine.leave import cancel_timers, fail, flow_of

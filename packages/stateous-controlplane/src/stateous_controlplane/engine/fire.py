@@ -12,7 +12,7 @@ from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import Fire
 from stateous_controlplane.engine.context import check_payload
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import take
 from stateous_controlplane.engine.holding import hold_fired
 from stateous_controlplane.engine.leave import fail, flow_of

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from stateous.json import Json, JsonText
 from stateous.names import ERROR
 from stateous_controlplane.engine.commands import Schedule
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.rows import Held, KeyUse, Task
 
 

@@ -13,7 +13,7 @@ from stateous.graph.machine import ParallelWork
 from stateous.json import JsonText
 from stateous.names import JOINED
 from stateous_controlplane.engine.choosing import Ambiguous, Untaken
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import take
 from stateous_controlplane.engine.leave import fail, flow_of
 from stateous_controlplane.engine.routing import Taken, route

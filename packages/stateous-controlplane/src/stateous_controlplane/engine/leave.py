@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stateous.graph.machine import Flow, ParallelWork
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.rows import (
     Held,
     Status,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stateous.wire.problems import Refusal
 from stateous_controlplane.engine.commands import AddNote, WriteMemory
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.replies import Done, Reply
 from stateous_controlplane.engine.rows import Task
 from stateous_controlplane.engine.tasks import worked_on

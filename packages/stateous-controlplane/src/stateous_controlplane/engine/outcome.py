@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stateous.durations import parse_duration
 from stateous.json import JsonText
 from stateous_controlplane.engine.commands import Schedule
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import record_timer
 from stateous_controlplane.engine.rows import TimerKind
 

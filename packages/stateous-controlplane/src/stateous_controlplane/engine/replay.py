@@ -10,7 +10,7 @@ from stateous.names import ERROR
 from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import Schedule
 from stateous_controlplane.engine.context import Misfit, changed_context
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import take
 from stateous_controlplane.engine.failures import fail_attempt
 from stateous_controlplane.engine.leave import drop, fail, flow_of

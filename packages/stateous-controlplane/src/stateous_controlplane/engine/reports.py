@@ -16,7 +16,7 @@ from stateous_controlplane.engine.commands import (
     Schedule,
 )
 from stateous_controlplane.engine.context import Misfit, changed_context, check_payload
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import take
 from stateous_controlplane.engine.failures import DEFAULT_ERROR, fail_attempt
 from stateous_controlplane.engine.fire import refuse_event, shown_event

@@ -15,7 +15,7 @@ from stateous.names import END, JOINED
 from stateous_controlplane.engine.children import ChildStart, plan_children
 from stateous_controlplane.engine.choosing import Ambiguous, Untaken, choose, choose_start
 from stateous_controlplane.engine.context import Misfit, fit_context
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.rows import Token
 
 

@@ -7,7 +7,7 @@ from stateous.names import is_token_id
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.commands import Start
 from stateous_controlplane.engine.context import Misfit, starting_context
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import begin, new_token
 from stateous_controlplane.engine.family import Situation, Vicinity
 from stateous_controlplane.engine.replies import Reply, TokenReply

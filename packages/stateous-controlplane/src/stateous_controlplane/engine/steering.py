@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.commands import Cancel, Pause, Resume
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.joins import settle
 from stateous_controlplane.engine.leave import cancel, live_children
 from stateous_controlplane.engine.replay import replay

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.commands import ClaimTask, RenewLease, RepeatGrant
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.replies import (
     GrantReply,
     Lost,

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import FireTimer
-from stateous_controlplane.engine.effects import Draft
+from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import take
 from stateous_controlplane.engine.fire import refuse_event
 from stateous_controlplane.engine.leave import fail, flow_of
