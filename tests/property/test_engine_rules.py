@@ -29,10 +29,10 @@ from stateous_controlplane.engine.commands import (
     Start,
     WriteMemory,
 )
+from stateous_controlplane.engine.fold import fold
 from stateous_controlplane.engine.rows import Status, TaskStatus, TimerKind
 from tests.support.engine import LEASE, Engine, T, after, text
 from tests.support.graphs import machine
-from tests.support.ledger import fold
 
 STATES = ("a", "b", "c")
 PLAIN = ("go", "back")
