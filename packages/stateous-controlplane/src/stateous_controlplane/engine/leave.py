@@ -38,10 +38,15 @@ def fail(draft: Draft, token: str, reason: str) -> None:
 
 
 def cancel(draft: Draft, token: str, reason: str | None = None) -> None:
-    """The token is cancelled, with all below it; a child is told why."""
+    """The token is cancelled, with all below it; a child is told why.
+
+    A paused token drops what it holds. One that a resume has just let go has its held events
+    dropped in their turn.
+    """
     row = draft.seen(token)
-    for held in held_of(draft, token):
-        drop(draft, held, f"the token {token!r} was cancelled")
+    if row.status is Status.PAUSED:
+        for held in held_of(draft, token):
+            drop(draft, held, f"the token {token!r} was cancelled")
     _close_tasks(draft, token, done=False)
     cancel_timers(draft, token)
     _cancel_children(draft, row, f"the parent {token!r} was cancelled")
