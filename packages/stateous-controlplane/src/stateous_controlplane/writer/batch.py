@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from stateous.json import JsonText, write_json
@@ -149,10 +149,11 @@ class Batch:
                 return self._decide(request)[1]
 
     def _decide(self, command: Command) -> tuple[Reply, Answer]:
-        decision = self._step(command)
+        now = self._time.next(self._working.family_of(command))
+        decision = self._step(command, now)
         while isinstance(decision, Unready):
             self._take_in(Needs(folded=set(decision.ids)))
-            decision = self._step(command)
+            decision = self._step(command, now)
         reply, effects = decision
         answer = answer_to(reply)
         if effects:
@@ -161,12 +162,12 @@ class Batch:
             self._serve_parked(effects)
         return reply, answer
 
-    def _step(self, command: Command) -> Decision | Unready:
+    def _step(self, command: Command, now: datetime) -> Decision | Unready:
         family = self._working.family_of(command)
         situation = Situation(
             machines=self._catalog,
             served=self._catalog.served,
-            now=self._time.next(family),
+            now=now,
             next_task=self._ids.task,
             next_timer=self._ids.timer,
             vicinity=(
