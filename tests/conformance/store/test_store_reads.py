@@ -214,6 +214,7 @@ def test_pages_of_tokens_hold_what_fits_each_token_once(
             # Nothing but the limit or the bytes ends a page.
             assert len(page) == limit or sum(sizes) >= max_bytes
         found += page
+        assert len(found) <= len(expected)
         if page:
             place = Place(page[-1].entered_at, page[-1].token)
     assert found == expected
@@ -320,6 +321,7 @@ def test_pages_of_tasks_hold_what_fits_each_task_once(
         page, more = listed.tasks(where, behind=behind, limit=limit)
         assert len(page) == limit or not more
         found += page
+        assert len(found) <= len(expected)
         behind = page[-1].task if page else behind
     assert found == expected
     assert all(isinstance(each.status, TaskStatus) for each in found)
