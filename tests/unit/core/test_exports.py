@@ -30,7 +30,9 @@ def test_a_missing_client_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "stateous_client", None)
     monkeypatch.delitem(stateous.__dict__, "Client", raising=False)
-    with pytest.raises(ImportError, match="pip install stateous-client"):
+    with pytest.raises(
+        ImportError, match=r"make wheels`, then run: pip install dist/stateous_client-"
+    ):
         _ = sys.modules[module].Client
 
 

@@ -26,8 +26,8 @@ def __getattr__(name: str) -> Any:
         if error.name != _PACKAGE:
             raise
         raise ImportError(
-            f"{name} is in the package stateous-client, which is not installed: "
-            "pip install stateous-client",
+            f"{name} is in the package stateous-client, which is not installed: build the wheels "
+            f"with `make wheels`, then run: pip install dist/{_PACKAGE}-*.whl",
             name=_PACKAGE,
         ) from None
     return getattr(package, name)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypedDict, TypeVar
+from typing import Any, Generic, NoReturn, TypedDict
+
+from typing_extensions import TypeVar
 
 from stateous.durations import parse_duration
 from stateous.json import Json, JsonObject
@@ -21,8 +23,9 @@ from stateous.routine.occurrence import Occurrence
 from stateous.routine.payload import payload_of
 from stateous.routine.sink import Sink
 
-#: The model of the workflow's context: for readers, nothing is checked against it here.
-M = TypeVar("M", covariant=True)
+#: The model of the workflow's context: for readers, nothing is checked against it here. A workflow
+#: without one has the bare `Context`.
+M = TypeVar("M", covariant=True, default=Any)
 
 
 @dataclass(frozen=True, slots=True)
