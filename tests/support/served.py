@@ -1,0 +1,80 @@
+"""What the tests of `stateous serve` share: graph files, databases, and a start that is refused."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from stateous_controlplane.store.moments import text_of
+from tests.support.graphs import TICKET, graph
+from tests.support.processes import run_stateous
+
+#: Another structure of the same workflow: `coding` can be left for good only.
+OTHER_STRUCTURE = graph("START -> coding\ncoding -> END on done")
+
+
+def written(folder: Path, document: dict[str, Any], name: str = "graph.json") -> Path:
+    """A graph file with ``document``."""
+    file = folder / name
+    file.write_text(json.dumps(document), "utf-8")
+    return file
+
+
+def ticket_graph(folder: Path) -> Path:
+    """The graph file of the ticket workflow."""
+    return written(folder, TICKET, "ticket.json")
+
+
+@contextmanager
+def taken_port() -> Iterator[int]:
+    """A port that another program listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        port: int = made.getsockname()[1]
+        return port
+
+
+def is_open(port: int) -> bool:
+    """Whether somebody listens on ``port``."""
+    with socket.socket() as caller:
+        return caller.connect_ex(("127.0.0.1", port)) == 0
+
+
+def query(file: Path, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Run one statement on a database file, and commit it."""
+    with closing(sqlite3.connect(file, timeout=30)) as connection, connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def take_row(file: Path, holder: str, *, ago: float = 0.0) -> None:
+    """Put another control plane into the row, as one on another host that shares the disk does."""
+    since = datetime.now(UTC) - timedelta(seconds=ago)
+    query(file, "UPDATE control_plane SET serving = ?, since = ?", holder, text_of(since))
+
+
+def holder_of(file: Path) -> str | None:
+    """Whose name stands in the row."""
+    ((serving,),) = query(file, "SELECT serving FROM control_plane")
+    return None if serving is None else str(serving)
+
+
+def refused_start(*words: str, cwd: Path) -> str:
+    """The sentence with which `serve` refuses to start; it ends with exit code 1."""
+    ran = run_stateous("serve", *words, cwd=cwd)
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stdout == ""
+    assert ran.stderr.startswith("error: "), ran.stderr
+    assert ran.stderr.count("\n") == 1, ran.stderr
+    return ran.stderr.removeprefix("error: ").removesuffix("\n")
