@@ -168,7 +168,7 @@ def _rows(summary: Summary) -> Iterator[str]:
         ]
     )
     for kind, (p50, p99) in others:
-        yield _row([f"… ({kind})", "", "", f"{p50:.1f}", f"{p99:.1f}", "", "", ""])
+        yield _row([f"… ({kind})", "", "", f"{p50:.1f}", f"{p99:.1f}", "", "", "", ""])
 
 
 def _shown(value: float | None, form: str) -> str:

@@ -26,7 +26,7 @@ from bench.workloads.workload import TICKET, Sizes, Workload
 
 #: Full: five of these rounds stay under three minutes.
 FULL: Final = Sizes(
-    starts=4000, tokens=1500, tokens_alone=200, fires=2000, reads=6000, calibration_requests=6000
+    starts=3000, tokens=1200, tokens_alone=150, fires=1500, reads=5000, calibration_requests=5000
 )
 QUICK: Final = Sizes(
     starts=300, tokens=150, tokens_alone=20, fires=150, reads=500, calibration_requests=1000
