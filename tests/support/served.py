@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +79,20 @@ def refused_start(*words: str, cwd: Path) -> str:
     assert ran.stderr.startswith("error: "), ran.stderr
     assert ran.stderr.count("\n") == 1, ran.stderr
     return ran.stderr.removeprefix("error: ").removesuffix("\n")
+
+
+def asked(port: int, path: str, **body: Any) -> HTTPConnection:
+    """A POST that is on its way; :func:`answered` waits for its answer."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+    return connection
+
+
+def answered(connection: HTTPConnection) -> tuple[int, str | None]:
+    """Status, and the code of a refusal."""
+    try:
+        answer = connection.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text).get("code") if text else None
+    finally:
+        connection.close()
