@@ -196,6 +196,22 @@ flow.transition(START, s)  #! unmarked-fallback
 flow.transition(START, s, when="ctx['kg'] > 1")
 flow.transition(s, END, on=done)
 """,
+    "guards that overlap, twice": framed(
+        "flow.transition(s, END, on=packed, when=\"payload.colour == 'red'\")",
+        "flow.transition(s, s, on=packed, when=\"payload.colour != 'blue'\")  #! guards-overlap",
+        "flow.transition(s, s, on=packed,"
+        " when=\"payload.colour < 's'\")  #! guards-overlap, guards-overlap",
+        PACKED,
+    ),
+    "guards that are not decided": nested(
+        *joined("count('joined') > 1"),
+        'flow.transition(p, s, on="joined",'
+        " when=\"branches.any(status == 'failed')\")  #! guards-unproven",
+    ),
+    "guards that can be left out of pairs": framed(
+        *guarded("ctx['nope'] == 1", "unknown-context-key"),
+        'flow.transition(s, s, on=packed, when="true")',
+    ),
     "an unknown context key": framed(
         *guarded("ctx['nope'] == 1 or ctx['nil'] == 2", "unknown-context-key, unknown-context-key")
     ),
@@ -443,6 +459,20 @@ WARNED: dict[str, str] = {
     "an unused event": framed('spare = flow.event("spare")  #! unused-event', PACKED),
     "a timeout that is never set": framed(
         'flow.transition(s, END, on="timeout")  #! no-timeout', PACKED
+    ),
+    "guards that leave something out": framed(
+        "flow.transition(s, END, on=packed, when=\"payload.colour == 'red'\")  #! uncovered",
+        "flow.transition(s, s, on=packed, when=\"payload.colour == 'blue'\")",
+    ),
+    "guards that are never true": framed(
+        'flow.transition(s, END, on=packed, when="payload.colour == 1")  #! never-true',
+        PACKED,
+    ),
+    "quantifiers": nested(
+        P.format("tax"),
+        INTO_P,
+        'flow.transition(p, END, on="joined",'
+        " when=\"branches.all(status == 'completed')\")  #! uncovered",
     ),
     "several, in order": framed(
         'flow.transition(s, END, on="timeout")  #! no-timeout',

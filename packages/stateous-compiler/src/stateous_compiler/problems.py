@@ -21,6 +21,8 @@ FLOW_CODES: Final = (
     "no-end",
     "unreachable-state",
     "unmarked-fallback",
+    "guards-overlap",
+    "guards-unproven",
     "unknown-context-key",
     "unknown-payload-field",
     "unknown-branch-field",
@@ -40,7 +42,10 @@ FLOW_CODES: Final = (
 NAME_CODES: Final = ("child-id-too-long", "model-name-twice", "model-schema", "contract-name")
 
 #: The warnings, for one workflow.
-WARNING_CODES: Final = ("dead-end", "unused-event", "no-timeout")
+WARNING_CODES: Final = ("uncovered", "never-true", "dead-end", "unused-event", "no-timeout")
+
+#: Codes that share the number of another one.
+_SAME_NUMBER: Final = {"guards-unproven": "guards-overlap"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +65,7 @@ class Problem:
 
 
 def in_order(problems: Iterable[Problem], codes: tuple[str, ...]) -> list[Problem]:
-    """``problems`` by their place in ``codes``; those of one code stay in their order."""
-    return sorted(problems, key=lambda problem: codes.index(problem.code))
+    """``problems`` by their place in ``codes``; those of one number stay in their order."""
+    return sorted(
+        problems, key=lambda problem: codes.index(_SAME_NUMBER.get(problem.code, problem.code))
+    )

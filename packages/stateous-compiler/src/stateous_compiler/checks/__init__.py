@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from stateous.workflow import Workflow
-from stateous_compiler.checks import dead, into, names, parallel, reads, shape, tree
+from stateous_compiler.checks import dead, exclusive, into, names, parallel, reads, shape, tree
 from stateous_compiler.compilation import Compilation
 from stateous_compiler.problems import (
     FLOW_CODES,
@@ -23,6 +23,7 @@ from stateous_compiler.problems import (
 
 _FLOW_CHECKS: Final[tuple[Callable[[Compilation, Workflow], Iterator[Problem]], ...]] = (
     shape.check,
+    exclusive.check,
     reads.check,
     into.check,
     parallel.check,
@@ -45,5 +46,6 @@ def find_warnings(compilation: Compilation) -> list[Problem]:
     """All warnings of a workflow without problems, in their order."""
     found: list[Problem] = []
     for flow in compilation.flows:
-        found += in_order(dead.check(compilation, flow), WARNING_CODES)
+        unlikely = exclusive.check_coverage(compilation, flow)
+        found += in_order(chain(unlikely, dead.check(compilation, flow)), WARNING_CODES)
     return found

@@ -34,8 +34,15 @@ from stateous_compiler.problems import Problem
 def check(compilation: Compilation, flow: Workflow) -> Iterator[Problem]:
     """The problems of what the guards of a workflow read."""
     for transition in flow.transitions:
-        if transition.when is not None:
-            yield from _Reads(compilation, flow, transition, transition.when).problems()
+        yield from problems_of(compilation, flow, transition)
+
+
+def problems_of(
+    compilation: Compilation, flow: Workflow, transition: Transition
+) -> Iterator[Problem]:
+    """The problems of what one guard reads."""
+    if transition.when is not None:
+        yield from _Reads(compilation, flow, transition, transition.when).problems()
 
 
 class _Reads:

@@ -1,0 +1,162 @@
+"""Texts as ranks: numbers that stand in the order of the texts.
+
+All that a guard can ask of texts is whether they are equal, which of two comes first, and, by way
+of a schema, how long they are. The order of texts by code point can be laid out on the rational
+numbers, so each unknown text is an unknown *rank*, and each text that is written in a guard or a
+schema, a *landmark*, has a fixed one: "" is 0, the next landmark 1, and so on. What lies between
+two landmarks is a *gap*. Nearly all gaps hold as many texts as anyone could need; a gap that holds
+few of the length that a schema asks for gets them as landmarks of their own, after which a gap
+holds either none or enough. This decides in linear arithmetic what the solver's own texts decide in
+seconds, or not at all (long texts).
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+from typing import Final
+
+from stateous_compiler.exclusive.logic import (
+    Formula,
+    Model,
+    Number,
+    Unknowns,
+    both,
+    implies,
+    negation,
+    number,
+)
+from stateous_compiler.exclusive.text_order import (
+    ANY_LENGTH,
+    Lengths,
+    between,
+    can_occur,
+    some_between,
+)
+
+# Beyond it, gaps with few texts are no longer told from those with many.
+_MOST_LANDMARKS: Final = 2000
+
+
+class Texts:
+    """The texts of one question, known and unknown."""
+
+    def __init__(self, unknowns: Unknowns) -> None:
+        self._unknowns = unknowns
+        self._literals: dict[str, Number] = {"": number(0)}
+        self._unknown: list[Number] = []
+        self._bounded: list[tuple[Number, Lengths, Formula]] = []
+        #: The landmarks, rising, with their ranks. Empty until :meth:`laws` lays them out.
+        self._landmarks: list[tuple[Fraction, str]] = []
+        self._barred: dict[Lengths, list[tuple[Fraction, Fraction | None]]] = {}
+        self._found: dict[str, Fraction] = {}
+
+    def literal(self, text: str) -> Number:
+        """The rank of a text that is written somewhere."""
+        if text not in self._literals:
+            self._literals[text] = self._unknowns.rational()
+        return self._literals[text]
+
+    def unknown(self) -> Number:
+        """The rank of a text that is to be found."""
+        rank = self._unknowns.rational()
+        self._unknown.append(rank)
+        return rank
+
+    def has_length(self, rank: Number, lengths: Lengths) -> Formula:
+        """A formula that holds only where the text of ``rank`` has one of ``lengths``."""
+        fits = self._unknowns.truth()
+        self._bounded.append((rank, lengths, fits))
+        return fits
+
+    def laws(self) -> Iterator[Formula]:
+        """What ranks obey. Called once, when everything has been asked for.
+
+        Raises:
+            TextTooLongError: a schema asks for very long texts.
+        """
+        self._lay_out()
+        for rank, text in self._landmarks:
+            if text in self._literals and text:
+                yield self._literals[text] == number(rank)
+        for rank in self._unknown:
+            yield rank >= 0
+            yield from self._of_length(rank, ANY_LENGTH)
+        for rank, lengths, fits in self._bounded:
+            for law in self._of_length(rank, lengths):
+                yield implies(fits, law)
+
+    def found(self, text: str) -> tuple[Number, list[Formula]]:
+        """The rank of a text that :meth:`read` found, which becomes a landmark, and new laws."""
+        place = self._found[text]
+        rank = number(place)
+        if (place, text) in self._landmarks:
+            return rank, []
+        insort(self._landmarks, (place, text))
+        laws = [
+            implies(fits, unknown != rank)
+            for unknown, lengths, fits in self._bounded
+            if text not in lengths
+        ]
+        return rank, laws
+
+    def read(self, model: Model) -> dict[Fraction, str] | None:
+        """A text for each rank that an unknown text has in ``model``; None when it finds none."""
+        wanted = {model.number(rank): ANY_LENGTH for rank in self._unknown}
+        for rank, lengths, fits in self._bounded:
+            if model.holds(fits):
+                place = model.number(rank)
+                wanted[place] = wanted.get(place, ANY_LENGTH) & lengths
+        found = dict(self._landmarks)
+        for start, low, end, high in self._gaps():
+            inside = sorted(
+                place for place in wanted if start < place and (end is None or place < end)
+            )
+            if inside:
+                texts = some_between(low, high, [wanted[place] for place in inside])
+                if texts is None:
+                    return None
+                found.update(zip(inside, texts, strict=True))
+        self._found = {text: place for place, text in found.items()}
+        return found
+
+    def _lay_out(self) -> None:
+        classes = {ANY_LENGTH, *(lengths for _, lengths, _ in self._bounded)}
+        crowd = 2 * len(self._unknown) + 2
+        texts = set(self._literals)
+        while True:
+            ordered = sorted(texts)
+            for low, high in zip(ordered, [*ordered[1:], None], strict=True):
+                for lengths in classes:
+                    inside = list(islice(between(low, high, lengths), crowd + 1))
+                    if len(inside) <= crowd:
+                        texts.update(inside)
+            if len(texts) == len(ordered) or len(texts) > _MOST_LANDMARKS:
+                break
+        self._landmarks = [(Fraction(rank), text) for rank, text in enumerate(sorted(texts))]
+
+    def _of_length(self, rank: Number, lengths: Lengths) -> Iterator[Formula]:
+        if lengths not in self._barred:
+            self._barred[lengths] = list(self._without(lengths))
+        for start, end in self._barred[lengths]:
+            if start == end:
+                yield rank != number(start)
+            else:
+                below = True if end is None else rank < number(end)
+                yield negation(both(rank > number(start), below))
+
+    def _without(self, lengths: Lengths) -> Iterator[tuple[Fraction, Fraction | None]]:
+        """Where no text of ``lengths`` has its rank: at landmarks, and in gaps."""
+        for place, text in self._landmarks:
+            if text not in lengths or not can_occur(text):
+                yield place, place
+        for start, low, end, high in self._gaps():
+            if next(between(low, high, lengths), None) is None:
+                yield start, end
+
+    def _gaps(self) -> Iterator[tuple[Fraction, str, Fraction | None, str | None]]:
+        ends: list[tuple[Fraction | None, str | None]] = [*self._landmarks[1:], (None, None)]
+        for (start, low), (end, high) in zip(self._landmarks, ends, strict=True):
+            yield start, low, end, high
