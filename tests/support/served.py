@@ -93,6 +93,14 @@ def answered(connection: HTTPConnection) -> tuple[int, str | None]:
     try:
         answer = connection.getresponse()
         text = answer.read()
-        return answer.status, json.loads(text).get("code") if text else None
+        value = json.loads(text) if text else None
+        return answer.status, value.get("code") if isinstance(value, dict) else None
     finally:
         connection.close()
+
+
+def looked(port: int, path: str) -> HTTPConnection:
+    """A GET that is on its way."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=90)
+    connection.request("GET", path)
+    return connection

@@ -47,8 +47,11 @@ def serve(settings: ServeSettings, companion: Companion | None = None) -> int:
         contextlib.ExitStack() as opened,
     ):
         plane = _open(settings, opened)
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            code = runner.run(_serve(plane, companion))
+        try:
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
+                code = runner.run(_serve(plane, companion))
+        finally:
+            _ignore_signals()
     say("stopped")
     return code
 
@@ -122,6 +125,12 @@ def _signals_interrupt() -> Iterator[None]:
     finally:
         for number, action in before.items():
             signal.signal(number, action)
+
+
+def _ignore_signals() -> None:
+    """What is left takes a moment, and a further signal must not keep the hold on record."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _now() -> datetime:

@@ -106,6 +106,8 @@ class Serving:
         await self._stop.wait()
         desk.end_waits()
         await self._stop_server(server)
+        # Nobody waits for an answer any more: a locked database must not keep the process.
+        plane.store.stop_waiting()
         await desk.end()
         reads.close()
         return self._exit_code()

@@ -247,6 +247,7 @@ def test_a_page_of_tasks_uses_an_index(
         ("T-1", "T-2"),
         ("é", "ê"),
         ("a\ud7ff", "a\ue000"),
+        ("a\U0010fffe", "a\U0010ffff"),
         ("a\U0010ffff", "b"),
         ("\U0010ffff\U0010ffff", None),
     ],

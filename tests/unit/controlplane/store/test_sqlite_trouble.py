@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -54,6 +55,19 @@ def test_commands_wait_for_a_lock_and_reads_do_not(database: SqliteFile, store: 
     write(store, new_tokens=[token("T-2")])
     assert store.renew_hold(HOLDER, after(10)) is HoldState.OURS
     reads.close()
+
+
+def test_a_wait_for_a_lock_lasts_longer_than_one_slice_of_it(database: SqliteFile) -> None:
+    store = SqliteStore(database.file)
+    assert store.take_hold(HOLDER, NOW) is None
+    with locked(database.file), ThreadPoolExecutor(1) as other:
+        waiting = other.submit(write, store, new_tokens=[token()])
+        with pytest.raises(TimeoutError):
+            waiting.result(0.6)
+        store.stop_waiting()
+        with pytest.raises(DatabaseBusy, match="another program has locked it"):
+            waiting.result(20)
+    store.close()
 
 
 def test_a_stop_frees_the_lock_also_when_the_row_cannot_be_cleared(

@@ -41,6 +41,13 @@ class DatabaseBusy(StateousError):
     code = "database_busy"
 
 
+class CommitUnknown(DatabaseBusy):
+    """The connection was lost while the commit was on its way: it was done, or it was not.
+
+    Nothing of the transaction may be tried again by who does not know it to be safe to repeat.
+    """
+
+
 class HoldLost(StateousError):
     """Another control plane's name stands in the row; nothing was committed."""
 
@@ -252,7 +259,16 @@ class Store(Protocol):
 
         Raises:
             HoldLost: the name on record is not ``holder``; from the block's end or before.
+            CommitUnknown: from the block's end; whether it was committed is not known.
             DatabaseBusy: it could not be done now.
+        """
+        ...
+
+    def stop_waiting(self) -> None:
+        """The control plane stops: a transaction that waits for another program's lock gives up.
+
+        Those to come do not wait at all, but for a moment that :meth:`give_up_hold` takes. Any
+        thread may call this, also while another one is in a transaction.
         """
         ...
 

@@ -117,6 +117,10 @@ class MemoryStore:
         if self.database.held_by is self:
             self.database.held_by = None
 
+    def stop_waiting(self) -> None:
+        """Let no further transaction wait; the others of this process last a moment only."""
+        self._busy_timeout = 0.0
+
     def reads(self) -> MemoryReads:
         """Reads of what is committed."""
         return MemoryReads(self.database)

@@ -47,6 +47,11 @@ def cause(error: sqlite3.Error) -> str:
     return _CAUSES.get(code & 0xFF if code is not None else -1, str(error))
 
 
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another program's lock is in the way."""
+    return (error.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def cannot_open(file: Path, error: sqlite3.Error | OSError) -> StoreError:
     """The refusal of a start on a database that cannot be used."""
     if not file.parent.is_dir():

@@ -7,6 +7,7 @@ before the database is opened, so that nothing is written or migrated without it
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -50,6 +51,9 @@ _LAST_IDS: Final = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('tasks'
 # A graceful stop does not wait for another program's lock as long as a command does, in seconds.
 _STOPPING_TIMEOUT: Final = 2.0
 
+# SQLite waits in a call that nothing interrupts: it is asked again and again for so long, in seconds.
+_WAIT_SLICE: Final = 0.25
+
 
 class SqliteStore:
     """A database in one file.
@@ -67,6 +71,8 @@ class SqliteStore:
     ) -> None:
         self._file = file.resolve()
         self._busy_timeout = busy_timeout
+        #: How long a transaction waits from now on, in seconds; read anew while it waits.
+        self._patience = busy_timeout
         self._migrate = migrate
         self._lock = FileLock(self._file.with_name(f"{self._file.name}.lock"))
         self._connection: sqlite3.Connection | None = None
@@ -113,6 +119,8 @@ class SqliteStore:
             if other is not None:
                 return other
             connection.execute("PRAGMA journal_mode=WAL")
+            wait = min(self._busy_timeout, _WAIT_SLICE)
+            connection.execute(f"PRAGMA busy_timeout={wait * 1000:.0f}")
         except sqlite3.Error as error:
             raise connecting.cannot_open(self._file, error) from error
         if verdict is Verdict.OLDER:
@@ -172,8 +180,7 @@ class SqliteStore:
         """
         try:
             if self._connection is not None:
-                wait = min(self._busy_timeout, _STOPPING_TIMEOUT)
-                self._connection.execute(f"PRAGMA busy_timeout={wait * 1000:.0f}")
+                self._patience = min(self._busy_timeout, _STOPPING_TIMEOUT)
                 with self._begun() as connection:
                     connection.execute(_GIVE_UP, (holder,))
         finally:
@@ -227,7 +234,7 @@ class SqliteStore:
         if connection is None:
             raise StoreError(f"the database {self._file} is not open: its hold was not taken")
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin(connection)
             if holder is not None:
                 serving, _ = _on_record(connection)
                 if serving != holder:
@@ -243,6 +250,21 @@ class SqliteStore:
         except BaseException:
             _roll_back(connection)
             raise
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        began = time.monotonic()
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if not connecting.is_busy(error) or time.monotonic() - began >= self._patience:
+                    raise
+            else:
+                return
+
+    def stop_waiting(self) -> None:
+        """Let a transaction that waits give up within the slice of time that it waits for now."""
+        self._patience = 0.0
 
     def reads(self) -> SqliteReads:
         """Reads of this file, on connections of their own."""
