@@ -167,6 +167,7 @@ class Draft:
         row = self.token(token)
         row.status = status
         row.ended_at = self.now
+        row.paused_at = None
         self.effects.forgotten.add(token)
         if row.parent is not None and status is not Status.CANCELLED:
             self.ended.append(token)
