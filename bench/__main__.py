@@ -22,7 +22,7 @@ from bench.report import as_json, as_table, summarise
 from bench.rounds import FULL, QUICK, Round, run_round
 from bench.server import ServerFailed
 
-_ROUNDS: Final = 5
+_ROUNDS: Final = 3
 #: A smoke run's only bar: below this ratio to the bare route something is broken, not slow.
 _FLOOR: Final = 0.05
 

@@ -24,7 +24,7 @@ from bench.workloads.reads import Reads
 from bench.workloads.starts import Starts
 from bench.workloads.workload import TICKET, Sizes, Workload
 
-#: Full: five of these rounds stay under three minutes.
+#: Full: three of these rounds stay under three minutes on a machine that is busy besides.
 FULL: Final = Sizes(
     starts=3000, tokens=1200, tokens_alone=150, fires=1500, reads=5000, calibration_requests=5000
 )
