@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,13 +57,15 @@ def eventually(look: Callable[[], T | None], *, within: float = DEADLINE) -> T:
 class Process:
     """A process that writes its stderr to a file."""
 
-    def __init__(self, words: list[str], *, cwd: Path, name: str) -> None:
+    def __init__(
+        self, words: list[str], *, cwd: Path, name: str, extra: Mapping[str, str] | None = None
+    ) -> None:
         self.log = cwd / f"{name}-{time.monotonic_ns()}.log"
         with self.log.open("wb") as stderr:
             self._process = subprocess.Popen(
                 [*STATEOUS, *words],
                 cwd=cwd,
-                env=environment(),
+                env=environment(**(extra or {})),
                 stdin=subprocess.DEVNULL,
                 stdout=stderr,
                 stderr=stderr,
