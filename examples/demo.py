@@ -31,7 +31,7 @@ PATIENCE = 20
 
 TICKETS = {
     "TICKET-1": '{"title": "Log in with a passkey"}',
-    "TICKET-2": '{"title": "Export to CSV", "bugs": 2}',
+    "TICKET-2": '{"title": "Export to CSV", "bugs": 2, "leaks": true}',
     "TICKET-3": '{"title": "A darker dark mode", "bugs": 5}',
 }
 
@@ -51,7 +51,7 @@ def main() -> None:
 
 def show(folder: Path) -> None:
     say("1. Compile the workflow: it is checked, and becomes a graph file.")
-    stateous(folder, "compile", "sdlc/flow.py")
+    stateous(folder, "compile", "sdlc/flow.py", "--diagram")
 
     say("2. Serve it: a control plane on an SQLite file, and a supervisor in the same process.")
     with serving(folder) as url:
@@ -62,14 +62,18 @@ def show(folder: Path) -> None:
             for ticket in TICKETS:
                 client.wait(ticket, timeout=PATIENCE)
 
-        say("4. All three have ended. The first passed its tests at once:")
+        say("4. All three have ended. The first passed its tests and both of its reviews at once:")
         stateous(folder, "token", "show", "TICKET-1", url=url)
-        say("   The second failed them twice, went back to coding twice, and passed:")
-        stateous(folder, "token", "show", "TICKET-2", url=url)
+        say(
+            "   The second failed its tests twice, then one of its reviews, which are tokens of their"
+            "\n   own. It went back to coding, and two more reviews approved it:"
+        )
+        stateous(folder, "token", "list", "--parent", "TICKET-2", url=url)
+        stateous(folder, "token", "show", "TICKET-2.reviews.1.security-review", url=url)
         say("   The third failed three times: count('failed') < 3 sent it back no more. Its end:")
         stateous(folder, "token", "show", "TICKET-3", "--after", "42", url=url)
         say("5. Where all tickets are:")
-        stateous(folder, "token", "show", url=url)
+        stateous(folder, "token", "list", "--workflow", "sdlc", url=url)
         say("6. Ctrl-C: the supervisor finishes what it runs, then the control plane stops.")
 
 

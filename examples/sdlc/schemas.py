@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from stateous import Branches
+
 
 class Change(BaseModel):
     """What the coding step made."""
@@ -19,11 +21,28 @@ class Report(BaseModel):
     failing: list[str] = []
 
 
+class Objection(BaseModel):
+    """Why a review does not let a change through."""
+
+    reason: str
+    files: list[str]
+
+
+class Review(BaseModel):
+    """The context of a review: the change comes down from the ticket, the objection goes up."""
+
+    change: Change
+    objection: Objection | None = None
+
+
 class Ticket(BaseModel):
-    """The context of a token: one ticket on its way from coding to tested."""
+    """The context of a token: one ticket on its way from coding to merged."""
 
     title: str
     #: How many bugs the first draft has; each later visit of coding mends one.
     bugs: int = 0
+    #: Whether the first draft has a file in it that no security review lets through.
+    leaks: bool = False
     change: Change | None = None
     report: Report | None = None
+    reviews: Branches | None = None

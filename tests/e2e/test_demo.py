@@ -27,11 +27,17 @@ def test_the_demo_runs_to_its_end(tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    for command in ("compile", "serve", "token start", "token show"):
+    for command in ("compile", "serve", "token start", "token show", "token list"):
         assert f"$ stateous {command} " in ran.stdout
-    assert "TICKET-1: testing, completed" in ran.stdout
-    assert "TICKET-2: testing (visit 3), completed" in ran.stdout
-    assert len(re.findall(r"failed in testing: ", ran.stdout.split("TICKET-3", 3)[2])) == 2
+    assert "TICKET-1: merging, completed" in ran.stdout
+    assert "  child TICKET-1.reviews.1.design-review: approved, completed" in ran.stdout
+    assert "TICKET-2.reviews.1.security-review: scan, completed" in ran.stdout
+    assert "TICKET-2.reviews.2.security-review: approved, completed" in ran.stdout
+    assert re.findall(r"(TICKET-\d: .*), completed", ran.stdout.rpartition("$ ")[2]) == [
+        "TICKET-3: testing (visit 3)",
+        "TICKET-2: merging",
+        "TICKET-1: merging",
+    ]
     assert "Traceback" not in ran.stdout + ran.stderr
     assert list(tmp_path.iterdir()) == []
     assert not _left_in(tmp_path)
