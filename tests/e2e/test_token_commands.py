@@ -132,16 +132,22 @@ def test_json_is_the_answer_of_the_api(url: str) -> None:
     assert document("start", "J-2", "{")["error"]["code"] == "failed"  # type: ignore[index]
 
 
-def test_the_list_tells_when_there_is_more(url: str) -> None:
+@pytest.mark.parametrize("command", ["show", "list"])
+def test_the_list_tells_when_there_is_more(url: str, command: str) -> None:
     for number in range(3):
         token("start", f"L-{number}", REPO, url=url)
-    some = token("show", "--prefix", "L-", "--limit", "2", url=url)
+    some = token(command, "--prefix", "L-", "--limit", "2", url=url)
     assert some.stdout == "L-2: coding, active\nL-1: coding, active\n"
     assert some.stderr == "there are more than these 2: --all shows them all\n"
-    everything = token("show", "--prefix", "L-", "--all", url=url)
+    exactly = token(command, "--prefix", "L-", "--limit", "3", url=url)
+    everything = token(command, "--prefix", "L-", "--all", url=url)
+    assert everything.stdout == exactly.stdout
     assert len(everything.stdout.splitlines()) == 3
-    assert everything.stderr == ""
-    assert token("show", "--status", "paused", url=url).stdout == "no tokens\n"
+    assert everything.stderr == exactly.stderr == ""
+    as_json = token(command, "--prefix", "L-", "--limit", "2", "--json", url=url)
+    assert [one["token"] for one in json.loads(as_json.stdout)] == ["L-2", "L-1"]
+    assert as_json.stderr == some.stderr
+    assert token(command, "--status", "failed", url=url).stdout == "no tokens\n"
 
 
 @pytest.mark.parametrize(
@@ -175,8 +181,16 @@ def test_a_failure_is_one_line(url: str, arguments: tuple[str, ...], sentence: s
         ("show", "--all", "--limit", "3"),
         ("start",),
         ("fire", "X-1"),
-        ("pause", "X-1"),
-        ("show", "--graph"),
+        ("pause",),
+        ("watch",),
+        ("list", "X-1"),
+        ("list", "--all", "--limit", "3"),
+        ("list", "--graph"),
+        ("tasks", "--all", "--limit", "3"),
+        ("show", "X-1", "--graph"),
+        ("show", "--graph", "--status", "active"),
+        ("show", "--graph", "--all"),
+        ("show", "--graph", "--after", "3"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:

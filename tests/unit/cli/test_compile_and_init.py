@@ -75,6 +75,27 @@ def test_the_graph_file_goes_where_it_is_told() -> None:
     assert not Path("orders/build").exists()
 
 
+@pytest.mark.parametrize(
+    ("out", "graph", "diagram"),
+    [
+        (None, "orders/build/orders.json", "orders/build/orders.mmd"),
+        ("a/b.c.json", "a/b.c.json", "a/b.c.mmd"),
+        ("graph.txt", "graph.txt", "graph.txt.mmd"),
+    ],
+)
+def test_the_diagram_stands_beside_the_graph_file(
+    out: str | None, graph: str, diagram: str
+) -> None:
+    flow = write("orders/flow.py", FLOW)
+    answer = authoring.compile_flow(flow, None if out is None else Path(out), diagram=True)
+    assert answer.lines == [f"wrote {graph}", f"wrote {diagram}"]
+    assert answer.document["diagram"] == diagram
+    assert Path(diagram).read_bytes().decode() == (
+        "stateDiagram-v2\n    direction LR\n    packing\n    [*] --> packing\n"
+        "    packing --> [*]: packed\n"
+    )
+
+
 def test_all_problems_are_listed_and_no_file_is_written() -> None:
     error = failure(lambda: authoring.compile_flow(write("orders/flow.py", WRONG), None))
     lines = failure_text(error).splitlines()

@@ -13,8 +13,10 @@ class Answer:
 
     ``document`` is what ``--json`` prints, ``lines`` is the text on stdout without it. ``asides``
     are lines for stderr (warnings, and that a list goes on), printed both ways and first.
+    ``exit_code`` is the command's; of several answers the highest counts.
     """
 
     document: Any
     lines: Sequence[str]
     asides: Sequence[str] = ()
+    exit_code: int = 0

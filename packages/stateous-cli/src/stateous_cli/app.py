@@ -15,15 +15,7 @@ import typer
 
 from stateous_cli.commands import compile as compile_command
 from stateous_cli.commands import init, serve, supervise, token
-from stateous_cli.commands.bare import show_help_when_bare
-
-# Plain help: Typer's own, without rich. It costs a third of the time, and pipes well.
-app = typer.Typer(
-    name="stateous",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
-)
+from stateous_cli.commands.bare import Help, show_help_when_bare
 
 
 def _print_versions(wanted: bool) -> None:
@@ -35,7 +27,6 @@ def _print_versions(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def stateous(
     context: typer.Context,
     version: Annotated[
@@ -47,16 +38,30 @@ def stateous(
             help="Print the version of each installed Stateous distribution, and exit.",
         ),
     ] = False,
+    show_help: Help = False,
 ) -> None:
     """Durable workflows: compile them, serve them, run their routines, steer their tokens."""
     show_help_when_bare(context)
 
 
-compile_command.register(app)
-serve.register(app)
-supervise.register(app)
-app.add_typer(init.app, name="init")
-app.add_typer(token.app, name="token")
+def build_app(*, completion: bool) -> typer.Typer:
+    """The command with all its commands; with ``completion`` also the options that install it."""
+    # Plain help: Typer's own, without rich. It costs a third of the time, and pipes well.
+    app = typer.Typer(
+        name="stateous",
+        add_completion=completion,
+        add_help_option=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+    )
+    app.callback(invoke_without_command=True)(stateous)
+    compile_command.register(app)
+    serve.register(app)
+    supervise.register(app)
+    app.add_typer(init.app, name="init")
+    app.add_typer(token.app, name="token")
+    return app
 
 
 def main() -> int:
@@ -66,12 +71,19 @@ def main() -> int:
     """
     _encode_whatever_comes()
     try:
-        app()
+        build_app(completion=_may_complete())()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     else:
         code = 0
     return _flushed(code)
+
+
+def _may_complete() -> bool:
+    # The options of completion stand before any command, and a shell that completes says so in the
+    # environment. Otherwise they are left out: Typer loads pydantic for them, whatever is typed.
+    asked = any(name.endswith("_COMPLETE") for name in os.environ)
+    return asked or all(word.startswith("-") for word in sys.argv[1:2])
 
 
 def _encode_whatever_comes() -> None:

@@ -6,7 +6,7 @@ else is a defect, and keeps its traceback.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import typer
@@ -23,12 +23,25 @@ def present(action: Callable[[], Answer], *, as_json: bool) -> None:
     With ``as_json`` stdout carries exactly one JSON document, on failure too; stderr is the same
     both ways.
     """
+    follow(lambda: iter([action()]), as_json=as_json)
+
+
+def follow(answers: Callable[[], Iterator[Answer]], *, as_json: bool) -> None:
+    """Print each of the ``answers`` as it comes; with ``as_json`` one document a line."""
+    code = 0
     try:
-        answer = action()
+        for answer in answers():
+            _print(answer, as_json=as_json)
+            code = max(code, answer.exit_code)
     except StateousError as error:
         if as_json:
             _write_document(failure_document(error))
         raise _failed(error) from None
+    if code:
+        raise typer.Exit(code)
+
+
+def _print(answer: Answer, *, as_json: bool) -> None:
     for line in answer.asides:
         typer.echo(line, err=True)
     if as_json:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from stateous.graph.diagram import diagram_text
 from stateous.graph.document import GraphDocument
 from stateous.graph.reading import read_graph
 from stateous_compiler.checks import find_problems, find_warnings
@@ -30,10 +31,11 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A graph file that was written to ``graph``."""
+    """A graph file that was written to ``graph``, and the diagram if one was asked for."""
 
     document: GraphDocument
     graph: Path
+    diagram: Path | None
     warnings: tuple[Problem, ...]
 
 
@@ -57,20 +59,36 @@ def check_flow(flow: str | os.PathLike[str]) -> Checked:
 
 
 def compile_flow(
-    flow: str | os.PathLike[str], *, out: str | os.PathLike[str] | None = None
+    flow: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    diagram: bool = False,
 ) -> Compiled:
     """Compile ``flow`` and write its graph file, without ``out`` to ``build/`` beside it.
 
+    With ``diagram`` the workflow is also drawn, into a file beside the graph file (9.4).
+
     Raises:
         FlowImportError, InvalidWorkflow: as :func:`check_flow`; no file is written or removed.
-        CompileError: the file cannot be written.
+        CompileError: a file cannot be written.
+        GraphError: the workflow is too large for a diagram; no file is written.
     """
     checked = check_flow(flow)
-    path = Path(out) if out is not None else default_graph_path(flow, checked.document.workflow)
-    write_whole(path, checked.text)
-    return Compiled(checked.document, path, checked.warnings)
+    graph = Path(out) if out is not None else default_graph_path(flow, checked.document.workflow)
+    picture = diagram_text(checked.document) if diagram else None
+    write_whole(graph, checked.text)
+    if picture is None:
+        return Compiled(checked.document, graph, None, checked.warnings)
+    drawn = diagram_path(graph)
+    write_whole(drawn, picture)
+    return Compiled(checked.document, graph, drawn, checked.warnings)
 
 
 def default_graph_path(flow: str | os.PathLike[str], workflow: str) -> Path:
     """``<folder of flow.py>/build/<workflow>.json``."""
     return Path(flow).parent / "build" / f"{workflow}.json"
+
+
+def diagram_path(graph: Path) -> Path:
+    """``<graph file without .json>.mmd``."""
+    return graph.with_name(f"{graph.name.removesuffix('.json')}.mmd")

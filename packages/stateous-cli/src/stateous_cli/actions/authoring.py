@@ -18,27 +18,29 @@ from stateous_compiler.errors import InvalidWorkflow
 from stateous_compiler.problems import Problem
 
 
-def compile_flow(flow: Path, out: Path | None) -> Answer:
-    """Check a workflow and write its graph file.
+def compile_flow(flow: Path, out: Path | None, *, diagram: bool = False) -> Answer:
+    """Check a workflow and write its graph file, and with ``diagram`` its picture.
 
     Raises:
         ProblemsFound: the workflow is not valid; no file was written or removed.
-        CompileError: the source is no workflow, or the file cannot be written.
+        CompileError: the source is no workflow, or a file cannot be written.
+        GraphError: the workflow is too large to be drawn.
     """
     with _problems_as_lines():
-        compiled = compiler.compile_flow(flow, out=out)
+        compiled = compiler.compile_flow(flow, out=out, diagram=diagram)
     document = compiled.document
+    wrote = [compiled.graph, *([compiled.diagram] if compiled.diagram else [])]
     return Answer(
         {
             "workflow": document.workflow,
             "graph": str(compiled.graph),
-            "diagram": None,
+            "diagram": None if compiled.diagram is None else str(compiled.diagram),
             "checksum": document.checksum,
             "structure": document.structure,
             "contract": document.contract,
             "warnings": [_problem(warning) for warning in compiled.warnings],
         },
-        [f"wrote {compiled.graph}"],
+        [f"wrote {path}" for path in wrote],
         [f"warning: {visible(str(warning))}" for warning in compiled.warnings],
     )
 

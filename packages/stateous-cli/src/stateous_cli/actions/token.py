@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from stateous.errors import GraphError
+from stateous.graph.diagram import diagram_text
+from stateous.graph.reading import check_graph
 from stateous_cli.answer import Answer
 from stateous_cli.arguments import json_object
+from stateous_cli.failures import CommandError
 from stateous_cli.output.history import history_lines
+from stateous_cli.output.tasks import task_lines
 from stateous_cli.output.tokens import token_line, token_lines
 from stateous_cli.output.visible import visible
-from stateous_client import Client
+from stateous_client import Client, Token
 
-#: Tokens of one page, as the API has it.
+T = TypeVar("T")
+
+#: Items of one page, as the API has it.
 MAX_PAGE: Final = 1000
 DEFAULT_LIMIT: Final = 100
+
+#: The entries that end a token otherwise than by completing it.
+_ENDED_BADLY: Final = frozenset({"failed", "cancelled"})
 
 
 def start(url: str, token_id: str, context: str | None) -> Answer:
     """Start a token, or get the one that has this id."""
     wanted = json_object(context, "CONTEXT_JSON")
     with Client(url) as client:
-        token = client.start(token_id, wanted)
-    return Answer(token, [token_line(token)])
+        return _moved(client.start(token_id, wanted))
 
 
 def fire(url: str, token_id: str, event: str, payload: str | None, *, key: str | None) -> Answer:
@@ -33,7 +42,7 @@ def fire(url: str, token_id: str, event: str, payload: str | None, *, key: str |
     with Client(url) as client:
         answer = client.fire(token_id, event, wanted, key=key)
     if "duplicate" not in answer:
-        return Answer(answer, [token_line(answer)])
+        return _moved(answer)
     asides = []
     if answer.get("matches") is False:
         asides.append(
@@ -53,7 +62,7 @@ def show(url: str, token_id: str, *, after: int) -> Answer:
     lines = [token_line(token), *(f"  child {token_line(child)}" for child in children)]
     if more:
         lines.append(f"  and more children: stateous token show --all --parent {visible(token_id)}")
-    lines += history_lines(history, today=datetime.now().astimezone().date())
+    lines += history_lines(history, today=_today())
     return Answer({"token": token, "children": children, "history": history}, lines)
 
 
@@ -61,10 +70,81 @@ def list_tokens(
     url: str, filters: Mapping[str, Any], *, limit: int | None, everything: bool
 ) -> Answer:
     """The tokens that the filters let through, the most recently moved first."""
-    page = MAX_PAGE if everything else DEFAULT_LIMIT if limit is None else limit
+    page = _page(limit, everything)
     with Client(url) as client:
         found = client.iter_tokens(**filters, page=page)
-        tokens = list(found if everything else islice(found, page))
-        more = not everything and next(found, None) is not None
-    asides = [f"there are more than these {page}: --all shows them all"] if more else []
+        tokens, asides = _first(found, page, everything)
     return Answer(tokens, token_lines(tokens), asides)
+
+
+def list_tasks(
+    url: str, filters: Mapping[str, Any], *, limit: int | None, everything: bool
+) -> Answer:
+    """The tasks that the filters let through, by number."""
+    page = _page(limit, everything)
+    with Client(url) as client:
+        found = client.iter_tasks(**filters, page=page)
+        tasks, asides = _first(found, page, everything)
+    return Answer(tasks, task_lines(tasks), asides)
+
+
+def diagram(url: str) -> Answer:
+    """The served workflow as Mermaid text.
+
+    Raises:
+        CommandError: what is served there is no graph document that can be drawn.
+    """
+    with Client(url) as client:
+        document = client.workflow()
+        try:
+            text = diagram_text(check_graph(document))
+        except GraphError as error:
+            raise CommandError(f"cannot draw the workflow of {client.url}: {error}") from None
+    return Answer({"mermaid": text}, text.splitlines())
+
+
+def watch(url: str, token_id: str) -> Iterator[Answer]:
+    """The history of a token, an answer for each entry as it comes; it ends with the token."""
+    with Client(url) as client:
+        for entry in client.watch(token_id):
+            lines = history_lines([entry], today=_today())
+            yield Answer(entry, lines, exit_code=int(entry["kind"] in _ENDED_BADLY))
+
+
+def pause(url: str, token_id: str) -> Answer:
+    """Pause a token and its children."""
+    with Client(url) as client:
+        return _moved(client.pause(token_id))
+
+
+def resume(url: str, token_id: str) -> Answer:
+    """Resume a token and its children; the token as it is after the held events."""
+    with Client(url) as client:
+        return _moved(client.resume(token_id))
+
+
+def cancel(url: str, token_id: str) -> Answer:
+    """Cancel a token and its children."""
+    with Client(url) as client:
+        return _moved(client.cancel(token_id))
+
+
+def _moved(token: Token) -> Answer:
+    return Answer(token, [token_line(token)])
+
+
+def _page(limit: int | None, everything: bool) -> int:
+    return MAX_PAGE if everything else DEFAULT_LIMIT if limit is None else limit
+
+
+def _first(found: Iterator[T], page: int, everything: bool) -> tuple[list[T], list[str]]:
+    # One page of what is found, or everything; and what stderr says when there is more.
+    if everything:
+        return list(found), []
+    first = list(islice(found, page))
+    more = next(found, None) is not None
+    return first, [f"there are more than these {page}: --all shows them all"] if more else []
+
+
+def _today() -> date:
+    return datetime.now().astimezone().date()

@@ -30,6 +30,12 @@ def compile_flow(
             help="Where the graph file goes. [default: build/<workflow>.json beside FLOW]",
         ),
     ] = None,
+    diagram: Annotated[
+        bool,
+        typer.Option(
+            "--diagram", help="Also draw it: a Mermaid file (.mmd) beside the graph file."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a workflow, and write its graph file."""
@@ -37,6 +43,6 @@ def compile_flow(
     def action() -> Answer:
         with needed("stateous-compiler", by="compile"):
             from stateous_cli.actions import authoring
-        return authoring.compile_flow(flow, out)
+        return authoring.compile_flow(flow, out, diagram=diagram)
 
     present(action, as_json=as_json)

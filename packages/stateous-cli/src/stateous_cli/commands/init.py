@@ -8,16 +8,16 @@ from typing import Annotated
 import typer
 
 from stateous_cli.answer import Answer
-from stateous_cli.commands.bare import show_help_when_bare
+from stateous_cli.commands.bare import Help, show_help_when_bare
 from stateous_cli.commands.options import AsJson, FindLinks
 from stateous_cli.optional import needed
 from stateous_cli.shell import present
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_help_option=False)
 
 
 @app.callback(invoke_without_command=True)
-def init(context: typer.Context) -> None:
+def init(context: typer.Context, show_help: Help = False) -> None:
     """Write the files of a new workflow, or of a supervisor for one."""
     show_help_when_bare(context)
 
