@@ -23,6 +23,7 @@ from stateous_compiler.exclusive.logic import (
     number,
     size_of,
 )
+from stateous_compiler.exclusive.pattern_samples import samples
 from stateous_compiler.exclusive.terms import Term, Terms
 from stateous_compiler.exclusive.text_order import Lengths
 from stateous_compiler.kinds import Kind, kinds_of
@@ -147,15 +148,18 @@ class Admission:
         if "exclusiveMaximum" in schema:
             yield term.number < number(schema["exclusiveMaximum"])
         if "multipleOf" in schema:
-            step = Fraction(str(schema["multipleOf"]))
-            whole = both(is_whole(term.number), is_whole(term.number * number(1 / step)))
-            yield implies(self._terms.easy, whole)
+            steps = term.number * number(1 / Fraction(str(schema["multipleOf"])))
+            yield implies(self._terms.easy, is_whole(steps))
 
     def _of_text(self, schema: dict[str, Any], term: Term) -> Iterator[Formula]:
         least, most = schema.get("minLength", 0), schema.get("maxLength")
         if least or most is not None:
             lengths = Lengths(int(least), None if most is None else int(most))
             yield self._terms.texts.has_length(term.text, lengths)
+        if "pattern" in schema:
+            matching = samples(schema["pattern"], int(least))
+            written = self._terms.texts.is_written(term.text, matching)
+            yield implies(self._terms.easy, written)
 
     def _of_list(self, schema: dict[str, Any], term: Term) -> Iterator[Formula]:
         if term.length is None:
@@ -167,6 +171,8 @@ class Admission:
         if "items" in schema and "prefixItems" not in schema:
             for place, member in term.members():
                 yield implies(place, self._admits(schema["items"], member, _NO_REFERENCES))
+        for slot, part in zip(term.slots, _listed(schema.get("prefixItems")), strict=False):
+            yield implies(self._terms.easy, self._admits(part, slot, _NO_REFERENCES))
         if schema.get("uniqueItems") is True:
             for (_, one), (place, other) in combinations(list(term.members()), 2):
                 differ = negation(self._terms.equal(one, other))
@@ -179,6 +185,8 @@ class Admission:
         least = max(len(required), int(schema.get("minProperties", 0)))
         if least:
             yield size_of(term.identity) >= least
+        if schema.get("additionalProperties") is False and "patternProperties" not in schema:
+            yield self._terms.has_only(term, schema.get("properties", {}))
 
     def exactly(self, term: Term, value: Json) -> Formula:
         """Whether ``term`` is ``value``, where true is not 1. Of objects more may pass."""
@@ -195,11 +203,18 @@ class Admission:
                 return equal
 
 
-def least_items(schemas: Mapping[str, Json], schema: Json) -> int:
-    """The largest ``minItems`` in ``schema`` and in the schemas that it names directly."""
+def longest_lists(schemas: Mapping[str, Json], schema: Json) -> int:
+    """How many members ``schema``, or one that it names directly, speaks of one by one."""
     named = [resolve(schemas, part["$ref"]) for part in every_schema(schema) if "$ref" in part]
     parts = [part for each in (schema, *named) for part in every_schema(each)]
-    return max((int(part.get("minItems", 0)) for part in parts), default=0)  # type: ignore[arg-type]
+    return max((length for part in parts for length in _lengths(part)), default=0)
+
+
+def _lengths(schema: dict[str, Any]) -> Iterator[int]:
+    yield int(schema.get("minItems", 0))
+    yield len(_listed(schema.get("prefixItems")))
+    for value in (schema.get("const"), *_listed(schema.get("enum"))):
+        yield len(_listed(value))
 
 
 def _is_of_type(term: Term, name: str) -> Formula:

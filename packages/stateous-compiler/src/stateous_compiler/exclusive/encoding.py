@@ -25,13 +25,13 @@ from stateous.guards.nodes import (
     walk,
 )
 from stateous.json import Json
-from stateous_compiler.exclusive.admission import Admission, least_items
+from stateous_compiler.exclusive.admission import Admission, longest_lists
 from stateous_compiler.exclusive.logic import Formula, both, either, negation
 from stateous_compiler.exclusive.terms import Sizes, Term, Terms
 from stateous_compiler.exclusive.world import Reading, World, readings_of
 
-#: Of a list that must be long, so many members are told from one another.
-MOST_LEAST_ITEMS: Final = 8
+#: Of a list that a schema wants long, so many members are told from one another.
+MOST_SPOKEN_OF: Final = 8
 
 
 class Encoding:
@@ -110,8 +110,10 @@ def _sizes(world: World, guards: Sequence[Guard], readings: Sequence[Reading]) -
         else:
             longest = max(longest, len(left.elements) if isinstance(left, ListOf) else 0)
             searches += not isinstance(right, ListOf)
-    least = max((least_items(world.schemas, world.schema_of(each)) for each in readings), default=0)
-    slots = max(1, longest, searches + differences, min(least, MOST_LEAST_ITEMS))
+    least = max(
+        (longest_lists(world.schemas, world.schema_of(each)) for each in readings), default=0
+    )
+    slots = max(1, longest, searches + differences, min(least, MOST_SPOKEN_OF))
     return Sizes(slots, searches)
 
 

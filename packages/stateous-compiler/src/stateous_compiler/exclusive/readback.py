@@ -50,10 +50,7 @@ class Readback:
         self._terms = terms
         self._model = model
         self._compose = compose
-        texts = terms.texts.read(model)
-        if texts is None:
-            raise NotMadeError
-        self._texts = texts
+        self._texts = terms.texts.read(model)
         self._made: dict[tuple[Kind, int], Json] = {}
         #: What has to hold from now on because of texts that :meth:`exactly` told of.
         self.laws: list[Formula] = []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from stateous.json import Json
-from stateous_compiler.exclusive.admission import Admission, least_items
+from stateous_compiler.exclusive.admission import Admission, longest_lists
 from stateous_compiler.exclusive.answers import (
     Answer,
     Example,
@@ -20,11 +20,12 @@ from stateous_compiler.exclusive.answers import (
     example_of,
 )
 from stateous_compiler.exclusive.composing import Composer
-from stateous_compiler.exclusive.encoding import MOST_LEAST_ITEMS, Encoding
+from stateous_compiler.exclusive.encoding import MOST_SPOKEN_OF, Encoding
 from stateous_compiler.exclusive.logic import Formula, No, Solver, both, negation
 from stateous_compiler.exclusive.readback import NotMadeError, Readback
 from stateous_compiler.exclusive.terms import Sizes, Terms
 from stateous_compiler.exclusive.text_order import TextTooLongError
+from stateous_compiler.exclusive.texts import NoTextError
 from stateous_compiler.exclusive.world import World
 from stateous_compiler.kinds import Kind
 
@@ -32,6 +33,7 @@ from stateous_compiler.kinds import Kind
 Clock: TypeAlias = Callable[[], float]
 
 _MOST_PROPOSALS: Final = 100
+_MOST_GUESSES: Final = 20
 _MOST_FILLINGS: Final = 4
 
 
@@ -81,8 +83,7 @@ def _confirmed(
     if not refused:
         formula = both(*(part for part, _ in same.values()))
         proposals.leave_out(formula, wholly=all(wholly for _, wholly in same.values()))
-    for law in readback.laws:
-        proposals.require(law)
+    proposals.require(*readback.laws)
     return None
 
 
@@ -103,36 +104,39 @@ class _Proposals:
         self._deadline = deadline
         self._clock = clock
         self._solver = Solver()
-        self._is_whole = True
+        # How often more was left out than was looked at: from then on nothing is proven.
+        self._guesses = 0
         #: Whether nothing is left, and nothing was left out that might have been an example.
         self.exhausted = False
         #: Why there are no more proposals.
         self.reason = "no example was confirmed, and none could be excluded"
         terms.finish()
-        for law in terms.laws:
-            self._solver.require(law)
+        self.require(*terms.laws)
 
-    def require(self, law: Formula) -> None:
-        """Propose only what obeys ``law``, as every example does."""
-        self._solver.require(law)
+    def require(self, *laws: Formula) -> None:
+        """Propose only what obeys ``laws``, as every example does."""
+        for law in laws:
+            self._solver.require(law)
 
     def leave_out(self, formula: Formula, *, wholly: bool) -> None:
         """Propose nothing of which ``formula`` holds.
 
         ``wholly``: all such values were looked at. Otherwise there may be an example among them.
         """
-        self._solver.require(negation(formula))
-        self._is_whole = self._is_whole and wholly
+        self.require(negation(formula))
+        self._guesses += not wholly
 
     def __iter__(self) -> Iterator[Readback]:
         assumed = [self._terms.easy]
         for _ in range(_MOST_PROPOSALS):
+            if self._guesses > _MOST_GUESSES:
+                return
             left = self._deadline - self._clock()
             answer = self._solver.model(*assumed, seconds=left) if left > 0 else No.ANSWER
             if answer is No.NOT_SO:
                 assumed = []
             elif answer is No.NEVER:
-                self.exhausted = self._is_whole
+                self.exhausted = not self._guesses
                 return
             elif answer is No.ANSWER:
                 in_time = self._clock() < self._deadline
@@ -140,9 +144,13 @@ class _Proposals:
                 return
             else:
                 try:
-                    yield Readback(self._terms, answer, self._compose)
-                except NotMadeError:
-                    return
+                    readback = Readback(self._terms, answer, self._compose)
+                except NoTextError as error:
+                    if not error.laws:
+                        return
+                    self.require(*error.laws)
+                else:
+                    yield readback
 
     def _compose(
         self, kind: Kind, schemas: list[Json], keys: dict[str, bool], others: list[Json]
@@ -151,7 +159,7 @@ class _Proposals:
 
     def _fill(self, schema: Json, level: int) -> Iterator[Json]:
         """A few values that fit ``schema``, each another one."""
-        slots = max(1, min(least_items(self._schemas, schema), MOST_LEAST_ITEMS))
+        slots = max(1, min(longest_lists(self._schemas, schema), MOST_SPOKEN_OF))
         terms = Terms(Sizes(slots, 0))
         term = Admission(terms, self._schemas).value(schema)
         proposals = _Proposals(terms, self._schemas, level, self._deadline, self._clock)
@@ -160,5 +168,4 @@ class _Proposals:
             yield value
             formula, _ = readback.exactly(term, value)
             proposals.leave_out(formula, wholly=False)
-            for law in readback.laws:
-                proposals.require(law)
+            proposals.require(*readback.laws)

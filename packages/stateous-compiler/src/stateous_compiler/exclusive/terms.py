@@ -9,7 +9,7 @@ witness stands for each value that the guards look for in a list, so that nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from operator import le, lt
@@ -105,6 +105,7 @@ class Terms:
         self._searches: list[Term] = []
         #: The keys that objects were asked for, by their ranks.
         self.keys: list[tuple[Term, Number]] = []
+        self._closed: list[tuple[Formula, Term, tuple[Number, ...]]] = []
         self._lists: list[tuple[Formula, Term, Term]] = []
         self._written: dict[object, Term] = {}
 
@@ -324,8 +325,18 @@ class Terms:
         self.keys.append((term, rank))
         return has_key(term.identity, rank)
 
+    def has_only(self, term: Term, keys: Iterable[str]) -> Formula:
+        """A formula that holds only where the object ``term`` has no other keys than ``keys``."""
+        closed = self.unknowns.truth()
+        self._closed.append((closed, term, tuple(map(self.texts.literal, keys))))
+        return closed
+
     def finish(self) -> None:
         """Add the laws of what was asked for. To be called once, at the end."""
+        for closed, term, keys in self._closed:
+            for _, rank in self.keys:
+                among = either(*(rank == key for key in keys))
+                self.laws.append(implies(both(closed, has_key(term.identity, rank)), among))
         for term, rank in self.keys:
             present = has_key(term.identity, rank)
             self.laws.append(implies(both(term.is_("object"), present), size_of(term.identity) > 0))

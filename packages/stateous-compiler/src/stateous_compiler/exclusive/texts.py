@@ -13,7 +13,7 @@ seconds, or not at all (long texts).
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import islice
 from typing import Final
@@ -24,6 +24,7 @@ from stateous_compiler.exclusive.logic import (
     Number,
     Unknowns,
     both,
+    either,
     implies,
     negation,
     number,
@@ -40,6 +41,13 @@ from stateous_compiler.exclusive.text_order import (
 _MOST_LANDMARKS: Final = 2000
 
 
+class NoTextError(Exception):
+    """No text was found for a rank. ``laws`` hold, and keep ranks from where no text can be."""
+
+    def __init__(self, laws: list[Formula]) -> None:
+        self.laws = laws
+
+
 class Texts:
     """The texts of one question, known and unknown."""
 
@@ -48,6 +56,7 @@ class Texts:
         self._literals: dict[str, Number] = {"": number(0)}
         self._unknown: list[Number] = []
         self._bounded: list[tuple[Number, Lengths, Formula]] = []
+        self._written: list[tuple[Formula, Number, list[Number]]] = []
         #: The landmarks, rising, with their ranks. Empty until :meth:`laws` lays them out.
         self._landmarks: list[tuple[Fraction, str]] = []
         self._barred: dict[Lengths, list[tuple[Fraction, Fraction | None]]] = {}
@@ -71,6 +80,16 @@ class Texts:
         self._bounded.append((rank, lengths, fits))
         return fits
 
+    def is_written(self, rank: Number, texts: Iterable[str]) -> Formula:
+        """A formula that holds only where the text of ``rank`` is one of ``texts`` or a literal.
+
+        The empty text is not meant, unless it is among ``texts``.
+        """
+        ranks = [self.literal(text) for text in texts]
+        written = self._unknowns.truth()
+        self._written.append((written, rank, ranks))
+        return written
+
     def laws(self) -> Iterator[Formula]:
         """What ranks obey. Called once, when everything has been asked for.
 
@@ -84,6 +103,9 @@ class Texts:
         for rank in self._unknown:
             yield rank >= 0
             yield from self._of_length(rank, ANY_LENGTH)
+        for written, rank, more in self._written:
+            ranks = [place for text, place in self._literals.items() if text] + more
+            yield implies(written, either(*(rank == place for place in ranks)))
         for rank, lengths, fits in self._bounded:
             for law in self._of_length(rank, lengths):
                 yield implies(fits, law)
@@ -102,8 +124,12 @@ class Texts:
         ]
         return rank, laws
 
-    def read(self, model: Model) -> dict[Fraction, str] | None:
-        """A text for each rank that an unknown text has in ``model``; None when it finds none."""
+    def read(self, model: Model) -> dict[Fraction, str]:
+        """A text for each rank that an unknown text has in ``model``, and all landmarks.
+
+        Raises:
+            NoTextError: none was found for one of them.
+        """
         wanted = {model.number(rank): ANY_LENGTH for rank in self._unknown}
         for rank, lengths, fits in self._bounded:
             if model.holds(fits):
@@ -117,10 +143,18 @@ class Texts:
             if inside:
                 texts = some_between(low, high, [wanted[place] for place in inside])
                 if texts is None:
-                    return None
+                    raise NoTextError(list(self._nothing_inside(start, low, end, high)))
                 found.update(zip(inside, texts, strict=True))
         self._found = {text: place for place, text in found.items()}
         return found
+
+    def _nothing_inside(
+        self, start: Fraction, low: str, end: Fraction | None, high: str | None
+    ) -> Iterator[Formula]:
+        """That no text has its rank in a gap, if that is so since :meth:`found` made it a gap."""
+        if next(between(low, high, ANY_LENGTH), None) is None:
+            for rank in self._unknown:
+                yield _outside(rank, start, end)
 
     def _lay_out(self) -> None:
         classes = {ANY_LENGTH, *(lengths for _, lengths, _ in self._bounded)}
@@ -141,11 +175,7 @@ class Texts:
         if lengths not in self._barred:
             self._barred[lengths] = list(self._without(lengths))
         for start, end in self._barred[lengths]:
-            if start == end:
-                yield rank != number(start)
-            else:
-                below = True if end is None else rank < number(end)
-                yield negation(both(rank > number(start), below))
+            yield rank != number(start) if start == end else _outside(rank, start, end)
 
     def _without(self, lengths: Lengths) -> Iterator[tuple[Fraction, Fraction | None]]:
         """Where no text of ``lengths`` has its rank: at landmarks, and in gaps."""
@@ -160,3 +190,8 @@ class Texts:
         ends: list[tuple[Fraction | None, str | None]] = [*self._landmarks[1:], (None, None)]
         for (start, low), (end, high) in zip(self._landmarks, ends, strict=True):
             yield start, low, end, high
+
+
+def _outside(rank: Number, start: Fraction, end: Fraction | None) -> Formula:
+    below = True if end is None else rank < number(end)
+    return negation(both(rank > number(start), below))
