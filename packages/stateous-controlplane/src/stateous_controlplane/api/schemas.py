@@ -70,6 +70,15 @@ def taken(required: Schema, optional: Schema | None = None) -> Schema:
     }
 
 
+def _number_with_attempt(schema: Schema) -> Schema:
+    """``number`` counts the messages of one attempt, which must be named then."""
+    both = {"type": "integer"}
+    return schema | {
+        "if": {"properties": {"number": both}, "required": ["number"]},
+        "then": {"properties": {"attempt": both}, "required": ["attempt"]},
+    }
+
+
 OBJECT: Final[Schema] = {"type": "object"}
 MOMENT: Final[Schema] = {
     "type": "string",
@@ -173,12 +182,16 @@ SCHEMAS: Final[dict[str, Schema]] = {
             },
         ]
     },
-    "Note": taken(
-        {"text": text(1, description="1 to 500 characters, white space at both ends dropped")},
-        {"attempt": or_null(_ID), "number": or_null(_ID)},
+    "Note": _number_with_attempt(
+        taken(
+            {"text": text(1, description="1 to 500 characters, white space at both ends dropped")},
+            {"attempt": or_null(_ID), "number": or_null(_ID)},
+        )
     ),
-    "MemoryWrite": taken(
-        {"key": text(1, MAX_MEMORY_KEY), "value": {"description": "any JSON; null deletes"}},
-        {"attempt": or_null(_ID), "number": or_null(_ID)},
+    "MemoryWrite": _number_with_attempt(
+        taken(
+            {"key": text(1, MAX_MEMORY_KEY), "value": {"description": "any JSON; null deletes"}},
+            {"attempt": or_null(_ID), "number": or_null(_ID)},
+        )
     ),
 }
