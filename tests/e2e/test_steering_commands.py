@@ -198,6 +198,15 @@ def test_a_watch_of_nobody_is_a_failure(url: str) -> None:
     assert ran.stderr.startswith("error: ")
 
 
+@pytest.fixture
+def _ctrl_c_arrives() -> Iterator[None]:
+    # A shell that runs the tests in the background lets them, and what they start, ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c_arrives")
 def test_ctrl_c_ends_a_watch_with_130(url: str) -> None:
     says(url, "start", "W-3")
     with watching(url, "W-3") as watch:
