@@ -23,6 +23,7 @@ from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.answers import Answer, refused, unexpected
 from stateous_controlplane.engine.commands import EndLease, FireTimer
 from stateous_controlplane.store.port import (
+    CommitUnknown,
     DatabaseBusy,
     Due,
     HoldLost,
@@ -163,9 +164,7 @@ class Sequencer:
         for failed in self._settle(batch):
             refused_now = failed.batch
             if isinstance(failed.error, DatabaseBusy):
-                sentence = f"the database is busy: {failed.error}"
-                _log.warning("%s", sentence)
-                answer = refused(Refusal(Code.DATABASE_BUSY, sentence))
+                answer = _busy(failed.error)
                 if not failed.began:
                     # Those that queued up behind have waited as long, and need not do so again.
                     refused_now = [*refused_now, *self._take()]
@@ -177,11 +176,14 @@ class Sequencer:
             self._send([(each, answer) for each in refused_now])
 
     def _settle(self, batch: list[Submission]) -> list[_Failed]:
-        """Commit ``batch``; when it cannot be as a whole, one by one: the guilty stands alone."""
+        """Commit ``batch``; when it cannot be as a whole, one by one: the guilty stands alone.
+
+        What may have been committed is not tried again: it would be done twice.
+        """
         failed = self._attempt(batch)
         if failed is None:
             return []
-        if len(batch) == 1 or not failed.began:
+        if len(batch) == 1 or not failed.began or isinstance(failed.error, CommitUnknown):
             return [failed]
         failures: list[_Failed] = []
         for position, submission in enumerate(batch):
@@ -209,6 +211,11 @@ class Sequencer:
         except HoldLost:
             self._lose()
             self._send([(each, NOT_SERVING) for each in batch])
+        except CommitUnknown as error:
+            # Claims that wait may have been granted something, which they get by asking again.
+            answer = _busy(error)
+            self._send([(each.submission, answer) for each in self._parked.drain()])
+            return _Failed(batch, error, began)
         except Exception as error:
             return _Failed(batch, error, began)
         else:
@@ -322,3 +329,9 @@ class Sequencer:
         refused_now = [*self._take(), *(each.submission for each in self._parked.drain())]
         self._send([(each, NOT_SERVING) for each in refused_now])
         return bool(refused_now)
+
+
+def _busy(error: Exception) -> Answer:
+    sentence = f"the database is busy: {error}"
+    _log.warning("%s", sentence)
+    return refused(Refusal(Code.DATABASE_BUSY, sentence))
