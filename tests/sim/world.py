@@ -1,0 +1,331 @@
+"""One simulation from its seed to its end: who takes part, what goes wrong when, how it ends.
+
+First a minute and a half in which everything goes wrong; the seed also draws which kinds of faults this run
+has at all, because a run with all of them seldom gets anywhere. Then the faults stop: everything is
+up, the network is good, clocks agree. From then on every token must end, soon.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import sha256
+from itertools import count
+from typing import Final
+
+from stateous_controlplane.store.memory.database import MemoryDatabase
+from stateous_controlplane.store.port import CommitUnknown, DatabaseBusy
+from tests.sim import supervisor as supervisors
+from tests.sim.caller import TIMEOUT, Caller
+from tests.sim.database import POINTS, SimulatedStore
+from tests.sim.network import Network, Weather
+from tests.sim.plane import LOGGED, ControlPlane, LogToTrace
+from tests.sim.supervisor import PACE, Supervisor
+from tests.sim.timeline import Crashed, Host, Timeline
+from tests.sim.witness import Violation, Witness
+from tests.sim.workflows import SERVED, Routines, emits
+
+#: Simulated seconds in which faults happen, and in which everything must end after them.
+STORM: Final = 90.0
+CALM: Final = 900.0
+
+
+@dataclass
+class Outcome:
+    """What became of a seed. ``seen`` are the faults that happened."""
+
+    seed: int
+    violation: str | None
+    trace: list[str]
+    seen: set[str] = field(default_factory=set)
+
+    @property
+    def digest(self) -> str:
+        """A hash of the whole trace."""
+        return sha256("\n".join(self.trace).encode()).hexdigest()
+
+
+class World:
+    """Everything that takes part."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.timeline = Timeline(seed)
+        self.seen: set[str] = set()
+        self.storm = True
+        self._marks = count(1)
+        chance = self.chance = self.timeline.random
+        self.database = MemoryDatabase()
+        workflow = chance.choice(SERVED)
+        machine = workflow.machine
+        self.witness = Witness(self.timeline, self.database, {machine.checksum: machine})
+        self.network = Network(self.timeline, self._listening)
+        self._faults = {
+            kind: chance.choice((0.0, 0.004, 0.015))
+            for kind in ("crash", "busy", "unknown", "freeze")
+        }
+        self._box_faults = chance.choice((0.0, 0.004, 0.02))
+        self._freezing = False
+        self._lease = timedelta(seconds=chance.choice((6, 8, 16)))
+        # On one host the row of a dead process means nothing; on two it counts for 30 s.
+        names = chance.choice((("cp-1", "cp-2"), ("cp", "cp")))
+        self.planes = [
+            ControlPlane(
+                self._host(f"plane-{number}"),
+                workflow,
+                self.witness,
+                lease=self._lease,
+                open_store=lambda number=number: self._store(number),
+                name=lambda name=name: f"{name}:{next(self._marks)}:{chance.getrandbits(32):08x}",
+            )
+            for number, name in enumerate(names)
+        ]
+        routines = Routines(machine, chance, self._mark, lambda: self.storm)
+        self.boxes = [
+            Supervisor(
+                self._host(name, PACE.http_timeout),
+                self.witness,
+                list(emits(machine)),
+                places=chance.choice((1, 3)),
+                routine=routines,
+                point=self._box_point,
+            )
+            for name in ("box-1", "box-2")
+        ]
+        self.caller = Caller(
+            self._host("client", TIMEOUT),
+            self.database,
+            machine,
+            tokens=chance.randint(4, 12),
+            mark=self._mark,
+            wild=lambda: self.storm,
+        )
+
+    def _host(self, name: str, timeout: float | None = None) -> Host:
+        host = Host(self.timeline, name)
+        if timeout is not None:
+            host.port = self.network.port(host, timeout)
+        return host
+
+    def _mark(self, kind: str) -> str:
+        return f"{kind}{next(self._marks)}"
+
+    def _listening(self) -> list[ControlPlane]:
+        return [plane for plane in self.planes if plane.listening]
+
+    # ── running ─────────────────────────────────────────────────────────
+
+    def run(self) -> None:
+        """From the beginning to the end. Raises Violation."""
+        self._blow()
+        self.caller.start()
+        self._keep_up()
+        self.timeline.after(3.0, self._disturb)
+        self.timeline.run_until(STORM)
+        self._calm_down()
+        self.timeline.run_until(self.timeline.now + CALM, self._over)
+        self.timeline.tell("world", "it is over")
+        if not self._over():
+            tasks = [f"{box.host.name}: {box.disk.rows}" for box in self.boxes]
+            self.witness.at_the_end()
+            raise Violation(f"{self.caller.waiting} calls have no answer, or {tasks} stay")
+        self.witness.at_the_end()
+
+    def _over(self) -> bool:
+        return (
+            self.caller.satisfied
+            and all(box.host.up and box.quiet for box in self.boxes)
+            and not any(each.status.live for each in self.database.tables.tokens.values())
+        )
+
+    def _calm_down(self) -> None:
+        self.timeline.tell("world", "the faults stop")
+        self.storm = False
+        self.network.weather = Weather()
+        self.network.cut.clear()
+        # Clocks agree from now on, on the latest that was ever seen: time is not waited for.
+        hosts = [plane.host for plane in self.planes]
+        latest = max((each.at for each in self.witness.entries.values()), default=hosts[0].now())
+        skew = max(0.0, *((latest - host.now()).total_seconds() + host.skew for host in hosts))
+        for host in hosts:
+            host.skew = skew
+
+    def _keep_up(self) -> None:
+        """Whoever is down comes back, as it does under any process manager."""
+        for part in (*self.planes, *self.boxes):
+            if not part.host.up and self.timeline.chance(0.35 if self.storm else 1.0):
+                self.timeline.tell(part.host.name, "comes up")
+                part.start()
+        self.timeline.after(1.0, self._keep_up)
+
+    # ── what goes wrong ─────────────────────────────────────────────────
+
+    def _blow(self) -> None:
+        chance = self.chance
+        self.network.weather = Weather(
+            lost=chance.choice((0.0, 0.03, 0.15)),
+            doubled=chance.choice((0.0, 0.1, 0.3)),
+            late=chance.choice((0.0, 0.1, 0.3)),
+            latest=chance.choice((0.5, 3.0, 12.0)),
+            answer_lost=chance.choice((0.0, 0.03, 0.15)),
+            unnoticed=chance.choice((0.0, 0.5)),
+        )
+
+    def _disturb(self) -> None:
+        if not self.storm:
+            return
+        chance = self.chance
+        act: Callable[[], None] = chance.choice(
+            [
+                self._jump,
+                self._jump,
+                self._freeze_a_plane,
+                lambda: self._crash(chance.choice(self.planes).host),
+                lambda: chance.choice(self.planes).stop(),
+                lambda: self._crash(chance.choice(self.boxes).host),
+                lambda: self._freeze(chance.choice(self.boxes).host, chance.uniform(1.0, 20.0)),
+                self._cut,
+                self._blow,
+            ]
+        )
+        act()
+        self.timeline.after(chance.expovariate(1 / 4.0), self._disturb)
+
+    def _jump(self) -> None:
+        host = self.chance.choice(self.planes).host
+        host.skew += self.chance.choice((-1, 1)) * self.chance.choice((0.5, 5.0, 60.0, 3600.0))
+        self._saw("clock jump", host, f"its clock is {host.skew:+g} s wrong")
+
+    def _crash(self, host: Host) -> None:
+        # What is frozen crashes where it stands once it wakes; killed or not makes no difference.
+        if host.up and not host.frozen:
+            self._saw("crash", host, "crashes")
+            host.crash()
+
+    def _freeze(self, host: Host, seconds: float) -> None:
+        if host.up and not host.frozen:
+            self._saw("freeze", host, f"is frozen for {seconds:.1f} s")
+            host.frozen_until = self.timeline.now + seconds
+
+    def _freeze_a_plane(self) -> None:
+        plane = self.chance.choice(self.planes)
+        seconds = self.chance.choice((2.0, 12.0, 45.0))
+        self._freeze(plane.host, seconds)
+        self._drop_session(plane, seconds)
+
+    def _drop_session(self, plane: ControlPlane, seconds: float) -> None:
+        """After some seconds the database ends the session of a process that says nothing."""
+        store = plane.store
+        if store is not None and seconds > 5.0:
+            self.timeline.after(4.0, store.close)
+
+    def _cut(self) -> None:
+        parts = (*self.planes, *self.boxes)
+        host = self.chance.choice(parts).host
+        self._saw("cut", host, "is cut off")
+        self.network.cut.add(host.name)
+        seconds = self.chance.uniform(1.0, 15.0)
+        self.timeline.after(seconds, lambda: self.network.cut.discard(host.name))
+
+    def _saw(self, fault: str, host: Host, what: str) -> None:
+        self.seen.add(fault)
+        self.timeline.tell(host.name, what)
+
+    # ── named points ────────────────────────────────────────────────────
+
+    def _store(self, number: int) -> SimulatedStore:
+        return SimulatedStore(
+            self.database,
+            point=lambda name: self._plane_point(self.planes[number], name),
+            committed=self.witness.committed,
+            taken=self.witness.taken,
+        )
+
+    def _plane_point(self, plane: ControlPlane, name: str) -> None:
+        if not self.storm:
+            return
+        for fault in POINTS[name]:
+            if not self.timeline.chance(self._faults[fault]):
+                continue
+            if fault == "freeze" and (self._freezing or plane.sequencer is None):
+                continue
+            self._saw(f"{fault} {name}", plane.host, f"{fault} {name}")
+            match fault:
+                case "crash":
+                    raise Crashed
+                case "busy":
+                    raise DatabaseBusy("the connection was lost")
+                case "unknown":
+                    raise CommitUnknown("the connection was lost during the commit")
+                case _:
+                    self._freeze_here(plane)
+
+    def _freeze_here(self, plane: ControlPlane) -> None:
+        """The process stands still in the middle of a step, and the world goes on without it."""
+        seconds = self.chance.choice((2.0, 8.0, 40.0))
+        plane.host.frozen_until = self.timeline.now + seconds
+        self._drop_session(plane, seconds)
+        self._freezing = True
+        try:
+            self.timeline.run_until(plane.host.frozen_until)
+        finally:
+            self._freezing = False
+        self.timeline.tell(plane.host.name, "wakes up")
+
+    def _box_point(self, name: str) -> None:
+        if self.storm and self.timeline.chance(self._box_faults):
+            self.seen.add(f"crash {name}")
+            self.timeline.tell("world", f"a supervisor crashes: {name}")
+            raise Crashed
+
+
+#: Every fault that a run can see.
+ALL_FAULTS: Final = {
+    *(f"{fault} {point}" for point, faults in POINTS.items() for fault in faults),
+    *(f"crash {point}" for point in supervisors.POINTS),
+    "clock jump", "crash", "freeze", "cut",
+    *LOGGED.values(), "lost", "doubled", "late request", "late answer", "answer lost", "unnoticed",
+}  # fmt: skip
+
+
+@contextmanager
+def _logs_in(timeline: Timeline) -> Iterator[LogToTrace]:
+    """The control planes' logs go into the trace, and nowhere else."""
+    log = LogToTrace(timeline.tell)
+    loggers = [logging.getLogger(name) for name in ("stateous.serve", "stateous.engine")]
+    before = [(each.propagate, each.level) for each in loggers]
+    for each in loggers:
+        each.addHandler(log)
+        each.propagate = False
+        each.setLevel(logging.INFO)
+    try:
+        yield log
+    finally:
+        for each, (propagate, level) in zip(loggers, before, strict=True):
+            each.removeHandler(log)
+            each.propagate = propagate
+            each.setLevel(level)
+
+
+def simulate(seed: int) -> Outcome:
+    """Run the simulation of ``seed``."""
+    world = World(seed)
+    violation = None
+    with _logs_in(world.timeline) as log:
+        try:
+            world.run()
+        except Violation as broken:
+            violation = str(broken)
+            world.timeline.tell("witness", violation)
+        except Exception:
+            violation = traceback.format_exc()
+            world.timeline.tell("world", violation)
+    if log.defects and violation is None:
+        violation = log.defects[0]
+    return Outcome(
+        seed, violation, world.timeline.trace, world.seen | world.network.seen | log.seen
+    )
