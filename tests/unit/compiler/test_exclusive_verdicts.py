@@ -136,6 +136,7 @@ NEVER: list[tuple[str, ...]] = [
     ("ctx['s'] == '\\x00'",),
     ("ctx['s'] == '\\ud800'",),
     ("'a' < ctx['s'] < 'a\\x01'",),
+    ("'\\ud800' < ctx['s'] < '\\ud801'",),
     ("ctx['s'] == '\\\\u{61}'", "ctx['s'] == 'a'"),
     # lists
     ("ctx['l'] == ['a']", "'b' in ctx['l']"),
@@ -161,6 +162,8 @@ NEVER: list[tuple[str, ...]] = [
     ("ctx['d'] == payload.d", "'k' in ctx['d']", "'k' not in payload.d"),
     ("ctx['d'] == payload.d", "ctx['d']", "not payload.d"),
     ("ctx['d'] == []",),
+    ("'\\ud800' in ctx['d']",),
+    ("'a\\x00' in ctx['d']",),
     # schemas that nothing fits
     ("ctx['impossible'] == ctx['impossible']",),
     ("ctx['false'] == ctx['false']",),

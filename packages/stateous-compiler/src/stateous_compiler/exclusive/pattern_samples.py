@@ -122,23 +122,24 @@ class _Parser:
         return _CLASSES.get(letter) or _OUTSIDE.get(letter) or _CONTROLS.get(letter, letter)
 
     def _repeated(self, make: _Maker) -> _Maker:
-        least, is_open = 1, False
-        if self._next_is("*") or self._next_is("?"):
-            least, is_open = 0, True
+        least, most = 0, _MOST
+        if self._next_is("?"):
+            most = 1
         elif self._next_is("+"):
-            is_open = True
+            least = 1
         elif self._left and self._left[-1] == "{":
             bounds = ""
             while not bounds.endswith("}"):
                 bounds += self._left.pop()
-            low, comma, _ = bounds.strip("{}").partition(",")
-            least, is_open = int(low), bool(comma)
-        else:
+            low, comma, high = bounds.strip("{}").partition(",")
+            least = int(low)
+            most = int(high) if high else most if comma else least
+        elif not self._next_is("*"):
             return make
         self._next_is("?")  # lazy or not, the same texts match
         if least > _MOST:
             raise ValueError("too many repetitions")
-        return lambda choice: make(choice) * min(_MOST, least + (choice.more if is_open else 0))
+        return lambda choice: make(choice) * min(most, least + choice.more)
 
     def _next_is(self, letter: str) -> bool:
         if self._left and self._left[-1] == letter:

@@ -92,7 +92,7 @@ class Readback:
                 rank, laws = self._terms.texts.found(value)
                 self.laws += laws
                 return both(is_kind, term.text == rank), True
-            case list() if term.slots or not value:
+            case list() if term.slots:
                 parts = [self.exactly(*pair) for pair in zip(term.slots, value, strict=False)]
                 whole = len(value) <= len(term.slots) and all(exact for _, exact in parts)
                 same = both(is_kind, term.length == len(value), *(part for part, _ in parts))

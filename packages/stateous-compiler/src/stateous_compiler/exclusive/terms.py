@@ -340,6 +340,10 @@ class Terms:
         for term, rank in self.keys:
             present = has_key(term.identity, rank)
             self.laws.append(implies(both(term.is_("object"), present), size_of(term.identity) > 0))
+        for bad in self.texts.impossible:
+            for term, rank in self.keys:
+                has_bad = both(rank == bad, has_key(term.identity, rank))
+                self.laws.append(negation(both(term.is_("object"), has_bad)))
         for known in self._written.values():
             if known.is_("object") is True:
                 for _, rank in self.keys:

@@ -63,7 +63,11 @@ def some_between(low: str, high: str | None, wanted: list[Lengths]) -> list[str]
 
     Letters and digits are preferred. None when it finds none, although there may be some.
     """
-    inside = [text for text in _nice(low, high) if low < text and (high is None or text < high)]
+    inside = [
+        text
+        for text in _nice(low, high)
+        if low < text and (high is None or text < high) and can_occur(text)
+    ]
     if len(wanted) == 1:
         for text in inside:
             padded = text + "a" * min(wanted[0].least - len(text), _MOST_CHARACTERS)
@@ -103,13 +107,16 @@ def _after(text: str, lengths: Lengths) -> str | None:
     """The least text above ``text`` with one of ``lengths``."""
     if lengths.least > _MOST_CHARACTERS:
         raise TextTooLongError
-    if lengths.most is None or len(text) < lengths.most:
-        following = text + _FIRST
-    else:
+    start = next((i for i, letter in enumerate(text) if not can_occur(letter)), len(text))
+    if lengths.most is not None and lengths.most <= start:
         kept = text[: lengths.most].rstrip(_LAST)
         if not kept:
             return None
         following = kept[:-1] + _next(kept[-1])
+    elif start < len(text):  # what cannot occur has no texts behind it
+        following = text[:start] + _next(text[start])
+    else:
+        following = text + _FIRST
     following += _FIRST * (lengths.least - len(following))
     return following if following in lengths else None
 

@@ -68,6 +68,11 @@ class Texts:
             self._literals[text] = self._unknowns.rational()
         return self._literals[text]
 
+    @property
+    def impossible(self) -> list[Number]:
+        """The ranks of literals that no JSON holds."""
+        return [rank for text, rank in self._literals.items() if not can_occur(text)]
+
     def unknown(self) -> Number:
         """The rank of a text that is to be found."""
         rank = self._unknowns.rational()
