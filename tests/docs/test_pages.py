@@ -14,6 +14,7 @@ IN_THE_CHECKOUT = {"README.md"}
 BEFORE = {
     "docs/reference/http.md": "http.md",
     "packages/stateous-client/README.md": "stateous-client.md",
+    "packages/stateous-compiler/README.md": "stateous-compiler.md",
 }
 PAGES = sorted(
     page
