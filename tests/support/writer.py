@@ -57,6 +57,10 @@ class FakeClock:
         self.wall += timedelta(seconds=seconds)
         self.seconds += seconds
 
+    def advance_wall(self, seconds: float) -> None:
+        """The wall clock alone is set to another time."""
+        self.wall += timedelta(seconds=seconds)
+
 
 @dataclass
 class Faults:
