@@ -13,6 +13,8 @@ The protocol (`docs/spec/authoring.md` 8.6):
 * **Group commit.** One thread writes. Whatever was asked for while it wrote the last transaction is
   the next one: n routines that write at once wait for one commit, not for n. A batch that fails is
   done again one by one, so that a message that cannot be written harms only itself.
+* **It belongs to one process.** A child that a routine forks has the file's descriptor and none of
+  the threads; what it puts is refused there, because nobody would ever write it.
 
 The file keeps SQLite's rollback journal: with a lock that nobody shares, a WAL has nothing to give.
 """
@@ -20,6 +22,7 @@ The file keeps SQLite's rollback journal: with a lock that nobody shares, a WAL 
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -32,6 +35,7 @@ from typing import Final, TypeAlias, assert_never, cast
 
 from stateous.errors import JsonError
 from stateous.json import read_json, write_json
+from stateous_supervisor.crashpoints import reached
 from stateous_supervisor.errors import OutboxError
 from stateous_supervisor.messages import Attempt, Draft, Kind, Message
 
@@ -73,7 +77,7 @@ class _Replace:
 
 @dataclass(frozen=True, slots=True)
 class _Remove:
-    id: int
+    message: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,7 @@ class Outbox:
         self._connection = connection
         self._written = written
         self._clock = clock
+        self._process = os.getpid()
         self.left = _rows(connection, path)
         self._writes: SimpleQueue[_Write | None] = SimpleQueue()
         self._closing = threading.Lock()
@@ -171,7 +176,7 @@ class Outbox:
 
     def remove(self, message: Message) -> None:
         """The message is answered: it leaves the disk with the next transaction."""
-        self._enqueue(_Remove(message.id))
+        self._enqueue(_Remove(message))
 
     def forget(self, attempt: Attempt) -> None:
         """The attempt is lost: its messages leave the disk with the next transaction."""
@@ -186,6 +191,8 @@ class Outbox:
         self._writer.join()
 
     def _enqueue(self, write: _Write) -> None:
+        if os.getpid() != self._process:  # before the lock, which may never be free in a child
+            raise OutboxError("this process was forked from the supervisor, which alone may write")
         with self._closing:
             if self._closed:
                 raise OutboxError("the outbox is closed: the supervisor has stopped")
@@ -212,6 +219,7 @@ class Outbox:
             self._connection.close()
 
     def _commit(self, batch: Sequence[_Write]) -> None:
+        _pass("before", batch)
         try:
             new = self._transact(batch)
         except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
@@ -221,6 +229,7 @@ class Outbox:
             else:
                 _fail(batch[0], error)
             return
+        _pass("after", batch)
         put = [message for write, message in new if isinstance(write, _Put)]
         if put:
             self._written(put)
@@ -238,8 +247,8 @@ class Outbox:
                     case _Replace(row, draft):
                         self._connection.execute("DELETE FROM messages WHERE id = ?", (row,))
                         new.append((write, self._insert(draft)))
-                    case _Remove(row):
-                        self._connection.execute("DELETE FROM messages WHERE id = ?", (row,))
+                    case _Remove(message):
+                        self._connection.execute("DELETE FROM messages WHERE id = ?", (message.id,))
                     case _Forget(attempt):
                         self._connection.execute(
                             "DELETE FROM messages WHERE task = ? AND attempt = ?",
@@ -274,6 +283,19 @@ class Outbox:
         )
         assert cursor.lastrowid is not None
         return Message(cursor.lastrowid, draft.attempt, draft.token, draft.kind, draft.body)
+
+
+def _pass(when: str, batch: Sequence[_Write]) -> None:
+    for write in batch:
+        match write:
+            case _Put(draft) | _Replace(_, draft):
+                reached(f"{when}-write-{draft.kind}")
+            case _Remove(message):
+                reached(f"{when}-removal-{message.kind}")
+            case _Forget():
+                pass
+            case _:
+                assert_never(write)
 
 
 def _promise() -> Future[Message]:
