@@ -13,6 +13,8 @@ from concurrent.futures import Future
 from typing import Any, Final
 
 from stateous.json import JsonObject
+from stateous_supervisor.aftermath import Entry
+from stateous_supervisor.leases import Leases
 from stateous_supervisor.loops.bell import Bell
 from stateous_supervisor.loops.delivery import DeliveryLoop
 from stateous_supervisor.messages import Attempt, Draft, Message
@@ -38,6 +40,7 @@ class Attempts:
         runner: Runner,
         outbox: Outbox,
         delivery: DeliveryLoop,
+        leases: Leases,
         *,
         routines: Mapping[str, Routine],
         bell: Bell,
@@ -48,16 +51,18 @@ class Attempts:
         self._runner = runner
         self._outbox = outbox
         self._delivery = delivery
+        self._leases = leases
         self._routines = routines
         self._bell = bell
         self._post = post
         self._clock = clock
-        self._tokens: dict[Attempt, str] = {}
+        self._entries: dict[Attempt, Entry] = {}
 
-    def begin(self, attempt: Attempt, grant: Mapping[str, Any]) -> None:
+    def begin(self, attempt: Attempt, grant: Mapping[str, Any], granted_at: float) -> None:
         """Run the routine of a grant that the session holds."""
         token, state = grant["token"], grant["state"]
-        self._tokens[attempt] = token
+        self._entries[attempt] = Entry(token, state, grant["visit"])
+        self._leases.granted(attempt, granted_at)
         _log.info("task %d: %s of %s, attempt %d", attempt.task, state, token, attempt.number)
         self._runner.start(attempt, self._routines[state], grant)
 
@@ -84,16 +89,40 @@ class Attempts:
             _log.warning(
                 "task %d of %s: the control plane took it back; cancelling its routine",
                 attempt.task,
-                self._tokens.pop(attempt),
+                self._entries.pop(attempt).token,
             )
+            self._leases.over(attempt)
             self._runner.cancel(attempt)
             self._delivery.forget(attempt)
         self._bell.ring()
 
+    def renewed(self, attempts: Sequence[Attempt], at: float) -> None:
+        """A heartbeat that was sent at ``at`` renewed those."""
+        self._leases.renewed(attempts, at)
+
+    def ran_out(self, attempt: Attempt) -> None:
+        """The lease of the attempt ran out while nobody here could see it."""
+        if not self._session.is_running(attempt):
+            _log.warning(
+                "task %d of %s: the lease of attempt %d ran out before its report could go; the "
+                "report is dropped",
+                attempt.task,
+                self._entries[attempt].token,
+                attempt.number,
+            )
+            self._delivery.forget(attempt)
+            return self.settled(attempt)
+        return self.lost((attempt,))
+
+    def entry(self, attempt: Attempt) -> Entry | None:
+        """What the attempt belongs to; None when this run did not begin it, or it is over."""
+        return self._entries.get(attempt)
+
     def settled(self, attempt: Attempt) -> None:
         """The attempt is over for this supervisor."""
         self._session.settled(attempt)
-        self._tokens.pop(attempt, None)
+        self._leases.over(attempt)
+        self._entries.pop(attempt, None)
         self._bell.ring()
 
     def cancel_all(self) -> None:
@@ -102,7 +131,7 @@ class Attempts:
             self._runner.cancel(held.attempt)
 
     def _report(self, attempt: Attempt, outcome: JsonObject) -> None:
-        token = self._tokens[attempt]
+        token = self._entries[attempt].token
         timers = idle_timers(outcome)
         if timers:
             _log.warning(

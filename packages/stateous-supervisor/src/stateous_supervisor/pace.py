@@ -19,6 +19,8 @@ class Pace:
     backoff: tuple[float, ...] = (1, 2, 4, 8, 16, 30)
     #: Between heartbeats of a control plane that announces no lease.
     heartbeat: float = 30.0
+    #: A heartbeat that is not answered within this time is left alone; the next one is begun.
+    beat_timeout: float = 10.0
     #: A routine that blocks the routines' event loop for longer is named, and no longer renewed.
     blocked: float = 60.0
     http_timeout: float = 30.0

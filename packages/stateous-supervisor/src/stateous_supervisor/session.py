@@ -182,6 +182,11 @@ class Session:
         """Whether what the attempt says and does still counts."""
         return attempt in self._work
 
+    def is_running(self, attempt: Attempt) -> bool:
+        """Whether the attempt is held and its routine has not ended."""
+        work = self._work.get(attempt)
+        return work is not None and work.running
+
     def ended(self, now: float, attempt: Attempt) -> bool:
         """The routine ended: whether its outcome is to be reported."""
         work = self._work.get(attempt)

@@ -12,16 +12,18 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from stateous_client import AsyncClient, Client
 from stateous_supervisor.attempts import Attempts
 from stateous_supervisor.folder import Settings
+from stateous_supervisor.leases import Leases
 from stateous_supervisor.loops.bell import Bell
 from stateous_supervisor.loops.claim import ClaimLoop
 from stateous_supervisor.loops.delivery import DeliveryLoop
 from stateous_supervisor.loops.heartbeat import HeartbeatLoop
-from stateous_supervisor.messages import Attempt, Message
+from stateous_supervisor.messages import Message
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.pace import Pace
 from stateous_supervisor.registry import Routine
@@ -46,6 +48,7 @@ class Shift:
         routines: Mapping[str, Routine],
         settings: Settings,
         *,
+        folder: Path,
         connect: Callable[[float], Client],
         post: Callable[..., None],
         pace: Pace,
@@ -58,21 +61,29 @@ class Shift:
             settings.tasks, fresh_request=lambda: secrets.token_hex(16), pace=pace
         )
         self._runner = Runner(
-            outbox, lambda attempt, outcome: post(self._attempts.ended, attempt, outcome)
+            outbox,
+            lambda attempt, outcome: post(self._attempts.ended, attempt, outcome),
+            folder=folder,
         )
+        leases = Leases(lambda: plane.lease)
         self._delivery = DeliveryLoop(
             plane,
             outbox,
             supervisor=settings.name,
-            settled=self._settled,
+            leases=leases,
+            entry=lambda attempt: self._attempts.entry(attempt),
+            settled=lambda attempt: self._attempts.settled(attempt),
+            ran_out=lambda attempt: self._attempts.ran_out(attempt),
             changed=self._bell.ring,
             pace=pace,
+            clock=clock,
         )
         self._attempts = Attempts(
             self._session,
             self._runner,
             outbox,
             self._delivery,
+            leases,
             routines=routines,
             bell=self._bell,
             post=post,
@@ -90,8 +101,10 @@ class Shift:
         )
         self._heartbeats = HeartbeatLoop(
             supervisor=settings.name,
+            url=plane.url,
             connect=connect,
             held=lambda: self._session.held,
+            renewed=lambda attempts, at: post(self._attempts.renewed, attempts, at),
             lost=lambda attempts: post(self._attempts.lost, attempts),
             lease=lambda: plane.lease,
             watch=LoopWatch(self._runner.loop, limit=pace.blocked),
@@ -148,9 +161,6 @@ class Shift:
             _log.info("sending %d message(s) left in the outbox", len(left))
             await self._delivery.send_left(left)
         await self._claims.run()
-
-    def _settled(self, attempt: Attempt) -> None:
-        self._attempts.settled(attempt)
 
     def _aborts(self) -> bool:
         return self._session.phase is Phase.ABORTING

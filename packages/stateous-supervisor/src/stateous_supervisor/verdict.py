@@ -16,9 +16,10 @@ too it is dropped: the lease's end settles the attempt.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from stateous_supervisor.messages import Draft, Message
 from stateous_supervisor.outcome import failed
@@ -29,7 +30,9 @@ REFUSED: Final = "the control plane refused the report: "
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The control plane took the message."""
+    """The control plane took the message. ``token`` is the token afterwards, if it was answered."""
+
+    token: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

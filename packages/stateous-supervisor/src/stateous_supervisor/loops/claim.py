@@ -28,9 +28,11 @@ _log: Final = logging.getLogger("stateous.supervisor")
 
 
 class ClaimLoop:
-    """Claims for ``states``, and hands each new grant to ``begin``.
+    """Claims for ``states``, and hands each new grant to ``begin``, with the time of the grant.
 
-    ``on_loop`` tells of a state whether its routine is an `async def` one.
+    ``states`` tells of each state whether its routine is an `async def` one. Of when something was
+    granted only this is known for sure: before the answer, and as long after the request as the
+    control plane may hold the answer back, at the latest.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class ClaimLoop:
         *,
         supervisor: str,
         states: Mapping[str, bool],
-        begin: Callable[[Attempt, Grant], None],
+        begin: Callable[[Attempt, Grant, float], None],
         bell: Bell,
         pace: Pace,
         clock: Callable[[], float],
@@ -78,6 +80,7 @@ class ClaimLoop:
             asyncio.get_running_loop().call_later(self._pace.claim_grace, call.cancel)
 
     async def _ask(self, states: Sequence[str], request: str, wait: int, most: int | None) -> None:
+        asked_at = self._clock()
         call = asyncio.ensure_future(
             self._plane.claim(self._supervisor, states, request=request, wait=wait, max=most)
         )
@@ -93,7 +96,7 @@ class ClaimLoop:
         now = self._clock()
         error = call.exception()
         if error is None:
-            self._granted(now, call.result(), one=most is None)
+            self._granted(now, call.result(), by=min(now, asked_at + wait), one=most is None)
         elif not isinstance(error, ClientError):
             raise error
         elif (silence := unanswered(error)) is not None:
@@ -105,7 +108,7 @@ class ClaimLoop:
             else:
                 self._session.claim_refused(now)
 
-    def _granted(self, now: float, answer: Any, *, one: bool) -> None:
+    def _granted(self, now: float, answer: Any, *, by: float, one: bool) -> None:
         grants: list[Grant] = ([] if answer is None else [answer]) if one else answer
         by_attempt: dict[Attempt, Grant] = {}
         for grant in grants:
@@ -115,7 +118,7 @@ class ClaimLoop:
                 _log.error("task %d is not for this supervisor: %s", grant["task"], grant["state"])
         held = [Held(it, self._states[grant["state"]]) for it, grant in by_attempt.items()]
         for attempt in self._session.claim_answered(now, held):
-            self._begin(attempt, by_attempt[attempt])
+            self._begin(attempt, by_attempt[attempt], by)
 
     def _unanswered(self, now: float, reason: str) -> None:
         delay = self._session.claim_unanswered(now)

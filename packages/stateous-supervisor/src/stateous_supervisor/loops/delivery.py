@@ -3,18 +3,25 @@
 Each task that has messages has a courier, who sends them one after the other until none is left.
 Couriers work at the same time, over kept connections. A message that gets no answer is sent again
 without end, until the supervisor stops: then it has one try more, and stays on disk.
+
+An attempt whose lease is in doubt (:mod:`stateous_supervisor.leases`) is asked after by a heartbeat
+before the next of its messages goes: a routine that slept through its lease, because its process or
+its host did, is not listened to.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, assert_never, cast
 
 from stateous_client import AsyncClient, BadAnswer, ClientError
+from stateous_supervisor.aftermath import Entry, what_follows
 from stateous_supervisor.backoff import Backoff
+from stateous_supervisor.crashpoints import reached
 from stateous_supervisor.errors import OutboxError
+from stateous_supervisor.leases import Leases
 from stateous_supervisor.loops.answers import refusal, unanswered
 from stateous_supervisor.messages import Attempt, Kind, Message
 from stateous_supervisor.outbox import Outbox
@@ -42,7 +49,8 @@ class DeliveryLoop:
     """The couriers. Everything happens on one event loop.
 
     ``settled`` is told of each attempt whose report is answered for good, or stays on disk;
-    ``changed`` is called when a courier has nothing left to send.
+    ``ran_out`` of each whose lease turns out to be over; ``changed`` is called when a courier has
+    nothing left to send. ``entry`` is what an attempt of this run belongs to.
     """
 
     def __init__(
@@ -51,16 +59,24 @@ class DeliveryLoop:
         outbox: Outbox,
         *,
         supervisor: str,
+        leases: Leases,
+        entry: Callable[[Attempt], Entry | None],
         settled: Callable[[Attempt], None],
+        ran_out: Callable[[Attempt], None],
         changed: Callable[[], None],
         pace: Pace,
+        clock: Callable[[], float],
     ) -> None:
         self._plane = plane
         self._outbox = outbox
         self._supervisor = supervisor
+        self._leases = leases
+        self._entry = entry
         self._settled = settled
+        self._ran_out = ran_out
         self._changed = changed
         self._pace = pace
+        self._clock = clock
         self._pending = Pending()
         self._couriers: set[asyncio.Task[None]] = set()
         self._served: set[int] = set()
@@ -118,6 +134,13 @@ class DeliveryLoop:
         backoff = Backoff(self._pace.backoff)
         while self._pending.head(message.task) is message:
             last_try = self._stopping.is_set()
+            if self._leases.in_doubt(message.attempt, self._clock()):
+                held = await self._is_held(message)
+                if held is None:
+                    return self._stay(message.task)
+                if not held:
+                    return self._ran_out(message.attempt)
+                continue
             answer = await self._send(message)
             if not isinstance(answer, Unanswered):
                 return await self._settle(message, answer)
@@ -127,7 +150,7 @@ class DeliveryLoop:
         return None
 
     async def _settle(self, message: Message, answer: Accepted | Refused) -> None:
-        _tell(message, answer)
+        self._tell(message, answer)
         if isinstance(answer, Accepted):
             return self._drop(message)
         verdict = judge(message, answer)
@@ -143,22 +166,25 @@ class DeliveryLoop:
     async def _send(self, message: Message) -> Answer:
         try:
             async with self._at_once:
-                await self._call(message)
+                reached(f"before-send-{message.kind}")
+                token = await self._call(message)
         except BadAnswer:
             # Any status below 400 is an acceptance here (docs/spec/wire.md 2.8).
             return Accepted()
         except ClientError as error:
             return unanswered(error) or refusal(error)
-        return Accepted()
+        finally:
+            reached(f"after-send-{message.kind}")
+        return Accepted(token)
 
-    async def _call(self, message: Message) -> None:
+    async def _call(self, message: Message) -> Mapping[str, Any] | None:
         # The client checks the types of what a foreign row may hold.
         body = cast("dict[str, Any]", message.body)
         attempt = message.attempt.number
         match message.kind:
             case "report":
                 outcome = {**body, "attempt": attempt, "supervisor": self._supervisor}
-                await self._plane.send_report(message.task, outcome)
+                return await self._plane.send_report(message.task, outcome)
             case "note":
                 text = body.get("text", "")
                 await self._plane.note(message.task, text, attempt=attempt, number=message.id)
@@ -169,25 +195,31 @@ class DeliveryLoop:
                 )
             case _:
                 assert_never(message.kind)
+        return None
 
     async def _is_held(self, message: Message) -> bool | None:
         """Whether the task is still ours; None when nobody answered before the stop."""
         backoff = Backoff(self._pace.backoff)
         while True:
             last = self._stopping.is_set()
+            asked_at = self._clock()
             try:
                 lost = await self._plane.heartbeat(self._supervisor, [message.task])
             except ClientError as error:
                 silence = unanswered(error)
                 if silence is None:
                     _log.warning("the control plane refused a heartbeat: %s", refusal(error).text)
-                    # A failed report that does not fit is refused, and harms nothing.
+                    # A report that does not fit is refused, and harms nothing.
+                    self._leases.renewed((message.attempt,), asked_at)
                     return True
                 if last:
                     return None
                 await self._wait(backoff, silence)
             else:
-                return message.task not in lost
+                if message.task in lost:
+                    return False
+                self._leases.renewed((message.attempt,), asked_at)
+                return True
 
     async def _fail(self, message: Message, refused: Refused) -> None:
         try:
@@ -233,28 +265,36 @@ class DeliveryLoop:
             )
             self._settled(message.attempt)
 
+    def _tell(self, message: Message, answer: Accepted | Refused) -> None:
+        match answer:
+            case Refused():
+                _log.warning(
+                    "task %d of %s: the control plane refused %s: %s",
+                    message.task,
+                    message.token,
+                    _WHAT[message.kind],
+                    answer.text,
+                )
+            case Accepted() if message.kind == "report":
+                outcome = told(message.body)
+                _log.info("task %d of %s: reported %s", message.task, message.token, outcome)
+                entry = self._entry(message.attempt)
+                if message.body["kind"] == "failed" and answer.token and entry is not None:
+                    _log.info(
+                        "task %d of %s: attempt %d failed: %s",
+                        message.task,
+                        message.token,
+                        message.attempt.number,
+                        what_follows(entry, answer.token),
+                    )
+            case Accepted():
+                pass
+            case _:
+                assert_never(answer)
+
 
 _WHAT: Final[dict[Kind, str]] = {
     "report": "the report",
     "note": "a note",
     "memory": "a memory write",
 }
-
-
-def _tell(message: Message, answer: Accepted | Refused) -> None:
-    match answer:
-        case Refused():
-            _log.warning(
-                "task %d of %s: the control plane refused %s: %s",
-                message.task,
-                message.token,
-                _WHAT[message.kind],
-                answer.text,
-            )
-        case Accepted():
-            if message.kind == "report":
-                _log.info(
-                    "task %d of %s: reported %s", message.task, message.token, told(message.body)
-                )
-        case _:
-            assert_never(answer)
