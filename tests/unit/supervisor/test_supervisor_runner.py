@@ -1,6 +1,7 @@
 import asyncio
 import queue
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -31,7 +32,7 @@ class Desk:
         self.ended = queue.Queue()
         self.written = []
         self.outbox = Outbox.open(folder, written=self.written.extend)
-        self.runner = Runner(self.outbox, lambda *end: self.ended.put(end))
+        self.runner = Runner(self.outbox, lambda *end: self.ended.put(end), folder=Path(__file__).parent)
 
     def start(self, task, call):
         grant = {

@@ -4,6 +4,10 @@ The author's code never runs on the thread of the claims and deliveries, nor on 
 heartbeats; a routine that blocks harms at most the other `async def` routines. What a routine ends
 with is made an outcome where it ended, because that runs the author's code too (validators, `repr`).
 
+Nothing that a routine does may keep its end from being told, or another routine from running. What
+it raises ends the attempt, `SystemExit` and `KeyboardInterrupt` too; a process that it forks is no
+runner (:mod:`stateous_supervisor.forks`).
+
 A thread cannot be stopped. What is left of a cancelled `def` routine runs on, and is not listened
 to; being a daemon, it ends with the process.
 """
@@ -18,10 +22,14 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from stateous.json import Json, JsonObject
 from stateous.routine import Context
+from stateous_supervisor.crashpoints import reached
+from stateous_supervisor.failures import cut, defined_at, raised_at, shown_trace
+from stateous_supervisor.forks import Home, forked_loops
 from stateous_supervisor.messages import Attempt, Draft, Kind, Message
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.outcome import failed, raised, returned
@@ -51,11 +59,13 @@ class _Sink:
         self._put("memory", {"key": key, "value": value})
 
     def _put(self, kind: Kind, body: JsonObject) -> None:
+        reached(f"before-{kind}")
         done = self.outbox.put(Draft(self.attempt, self.token, kind, body))
         if self.waits:
             done.result()
         else:
             done.add_done_callback(functools.partial(self._look, kind))
+        reached(f"after-{kind}")
 
     def _look(self, kind: Kind, done: Future[Message]) -> None:
         error = done.exception()
@@ -81,9 +91,12 @@ class _Call:
 class Runner:
     """The routines that run. Its methods are called from one thread."""
 
-    def __init__(self, outbox: Outbox, ended: Ended) -> None:
+    def __init__(self, outbox: Outbox, ended: Ended, *, folder: Path) -> None:
+        """``folder`` is where the author's own code is, for the log."""
         self._outbox = outbox
         self._ended = ended
+        self._folder = folder
+        self._home = Home()
         self._tasks: dict[Attempt, asyncio.Task[JsonObject]] = {}
         self._cancelled: set[Attempt] = set()
         self.loop = asyncio.new_event_loop()
@@ -122,25 +135,39 @@ class Runner:
     # On a thread of its own
 
     def _in_thread(self, call: _Call) -> None:
+        outcome = failed("the routine ended, and nobody could tell how", call.attempt.number)
         try:
-            value = call.routine.call(call.ctx)
-            if inspect.iscoroutine(value):
-                value.close()
-                outcome = failed(
+            outcome = self._called(call)
+        finally:
+            self._ended(call.attempt, outcome)
+
+    def _called(self, call: _Call) -> JsonObject:
+        try:
+            reached("before-call")
+            try:
+                value = call.routine.call(call.ctx)
+            finally:
+                self._home.stay()
+            reached("after-call")
+            if not inspect.iscoroutine(value):
+                return self._returned(call, value)
+            value.close()
+            return self._wrong(
+                call,
+                failed(
                     f"the routine of {call.routine.ref.name!r} is a def that returned a coroutine: "
                     f"write it as async def",
                     call.attempt.number,
-                )
-            else:
-                outcome = returned(call.routine.ref, value, call.ctx)
+                ),
+            )
         except BaseException as error:
-            outcome = _raised(call, error)
-        self._ended(call.attempt, outcome)
+            return self._raised(call, error)
 
     # On the routines' loop
 
     def _turn(self) -> None:
         asyncio.set_event_loop(self.loop)
+        forked_loops.watch(self.loop)
         while not self._closing:
             try:
                 self.loop.run_forever()
@@ -156,14 +183,19 @@ class Runner:
 
     async def _run(self, call: _Call) -> JsonObject:
         try:
-            value = await call.routine.call(call.ctx)
-            return returned(call.routine.ref, value, call.ctx)
+            reached("before-call")
+            try:
+                value = await call.routine.call(call.ctx)
+            finally:
+                self._home.stay()
+            reached("after-call")
+            return self._returned(call, value)
         except asyncio.CancelledError as error:
             if call.attempt in self._cancelled:
                 raise
-            return _raised(call, error)
+            return self._raised(call, error)
         except BaseException as error:
-            return _raised(call, error)
+            return self._raised(call, error)
 
     def _done(self, attempt: Attempt, task: asyncio.Task[JsonObject]) -> None:
         del self._tasks[attempt]
@@ -187,15 +219,37 @@ class Runner:
         await self.loop.shutdown_asyncgens()
         self.loop.stop()
 
+    # What a routine ended with
 
-def _raised(call: _Call, error: BaseException) -> JsonObject:
-    # The first frame is the one above; the author's code begins behind it.
-    trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
-    _log.warning(
-        "task %d of %s: the routine of %s raised",
-        call.attempt.task,
-        call.ctx.token,
-        call.routine.ref.name,
-        exc_info=(type(error), error, trace),
-    )
-    return raised(error, call.attempt.number)
+    def _returned(self, call: _Call, value: object) -> JsonObject:
+        outcome = returned(call.routine.ref, value, call.ctx)
+        return self._wrong(call, outcome) if outcome["kind"] == "failed" else outcome
+
+    def _wrong(self, call: _Call, outcome: JsonObject) -> JsonObject:
+        _log.warning(
+            "task %d of %s: the routine of %s failed in attempt %d (%s): %s",
+            call.attempt.task,
+            call.ctx.token,
+            call.routine.ref.name,
+            call.attempt.number,
+            defined_at(call.routine.call, self._folder),
+            cut(str(outcome["error"])),
+        )
+        return outcome
+
+    def _raised(self, call: _Call, error: BaseException) -> JsonObject:
+        outcome = raised(error, call.attempt.number)
+        # The first frame is the one above; the author's code begins behind it.
+        trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
+        told = str(outcome["error"])
+        _log.warning(
+            "task %d of %s: the routine of %s raised in attempt %d (%s): %s\n%s",
+            call.attempt.task,
+            call.ctx.token,
+            call.routine.ref.name,
+            call.attempt.number,
+            raised_at(trace, self._folder) or defined_at(call.routine.call, self._folder),
+            cut(told),
+            shown_trace(error, trace, told),
+        )
+        return outcome

@@ -10,20 +10,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from stateous_client import AsyncClient, BadAnswer, Client, ClientError
+from stateous_supervisor import crashpoints
 from stateous_supervisor.backoff import Backoff
+from stateous_supervisor.clock import since_boot
 from stateous_supervisor.errors import SupervisorError
 from stateous_supervisor.folder import read_contract, read_settings
 from stateous_supervisor.loops.answers import refusal, unanswered
 from stateous_supervisor.messages import Message
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.pace import Pace
+from stateous_supervisor.parting import Leftovers, part
 from stateous_supervisor.registry import load_routines
 from stateous_supervisor.shift import Shift
 
@@ -39,12 +42,18 @@ def supervise(
 ) -> int:
     """Run the supervisor of ``folder`` until SIGINT or SIGTERM ends it: the exit code.
 
-    Called on the main thread, which gets the signals.
+    Called on the main thread, which gets the signals. The process ends soon after that thread then,
+    also when a routine has left a thread behind that does not.
 
     Raises:
         SupervisorError: it could not start.
     """
-    return Supervisor(folder, url=url, tasks=tasks, name=name).run(signals=True)
+    crashpoints.arm(os.environ.get(crashpoints.VARIABLE))
+    leftovers = Leftovers()
+    pace = Pace()
+    code = Supervisor(folder, url=url, tasks=tasks, name=name, pace=pace).run(signals=True)
+    part(leftovers.here(), code, grace=pace.cancel_grace)
+    return code
 
 
 class Supervisor:
@@ -65,7 +74,7 @@ class Supervisor:
         tasks: object = None,
         name: str | None = None,
         pace: Pace | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = since_boot,
     ) -> None:
         self._folder = folder
         self._settings = read_settings(folder, url=url, tasks=tasks, name=name)
@@ -123,6 +132,7 @@ class Supervisor:
                     outbox,
                     routines,
                     self._settings,
+                    folder=self._folder.resolve(),
                     connect=lambda deadline: Client(url, timeout=deadline, retries=0),
                     post=self._post,
                     pace=self._pace,
