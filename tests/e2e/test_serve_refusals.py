@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from stateous_controlplane.store.sqlite.lock import FileLock
 from tests.support.graphs import TICKET
 from tests.support.processes import control_plane, run_stateous
 from tests.support.served import (
@@ -16,6 +18,7 @@ from tests.support.served import (
     holder_of,
     is_open,
     query,
+    refused_here,
     refused_start,
     take_row,
     taken_port,
@@ -26,6 +29,14 @@ from tests.support.served import (
 pytestmark = pytest.mark.e2e
 
 DB = "sqlite:///plane.db"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current folder is the test's own, and the environment says nothing of Stateous."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("STATEOUS_")]:
+        monkeypatch.delenv(name)
 
 
 def left_in(folder: Path) -> set[str]:
@@ -70,30 +81,34 @@ def test_before_the_port_is_bound(words: tuple[str, ...], sentence: str, tmp_pat
     ticket_graph(tmp_path)
     written(tmp_path, {**TICKET, "stateous": 2}, "v2.json")
     before = left_in(tmp_path)
-    assert refused_start(*words, "--db", DB, cwd=tmp_path) == sentence
+    assert refused_here(*words, "--db", DB) == sentence
     assert left_in(tmp_path) == before
 
 
+def test_it_is_the_same_from_a_terminal(tmp_path: Path) -> None:
+    assert refused_start("nofile.json", "--db", DB, cwd=tmp_path) == (
+        "cannot read the graph file nofile.json: No such file or directory"
+    )
+    assert left_in(tmp_path) == set()
+
+
 def test_a_lease_that_is_no_duration(tmp_path: Path) -> None:
-    said = refused_start("--lease", "soon", "--db", DB, cwd=tmp_path)
+    said = refused_here("--lease", "soon", "--db", DB)
     assert said.startswith("--lease: ")
     assert "'soon'" in said
 
 
 def test_a_file_that_is_no_graph(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"stateous": 1, "workflow": 5', "utf-8")
-    said = refused_start("bad.json", "--db", DB, cwd=tmp_path)
+    said = refused_here("bad.json", "--db", DB)
     assert said.startswith("bad.json is not a graph file: ")
     assert left_in(tmp_path) == {"bad.json"}
 
 
 def test_a_port_that_is_in_use(tmp_path: Path) -> None:
     with taken_port() as port:
-        said = refused_start(
-            str(ticket_graph(tmp_path)),
-            *("--db", DB, "--listen", f"127.0.0.1:{port}"),
-            cwd=tmp_path,
-        )
+        graph = str(ticket_graph(tmp_path))
+        said = refused_here(graph, "--db", DB, "--listen", f"127.0.0.1:{port}")
     assert said == (
         f"cannot listen on 127.0.0.1:{port}: another program uses that port; stop it, or choose "
         "another with --listen"
@@ -105,7 +120,7 @@ def test_a_port_that_is_in_use(tmp_path: Path) -> None:
     "host", ["192.0.2.1", "no.such.host.invalid"], ids=["another computer's", "unknown"]
 )
 def test_a_host_that_is_none_of_this_computer(host: str, tmp_path: Path) -> None:
-    said = refused_start("--db", DB, "--listen", f"{host}:8080", cwd=tmp_path)
+    said = refused_here("--db", DB, "--listen", f"{host}:8080")
     assert said.startswith(f"cannot listen on {host}:8080: ")
     assert left_in(tmp_path) == set()
 
@@ -122,7 +137,7 @@ def test_a_host_that_is_none_of_this_computer(host: str, tmp_path: Path) -> None
     ],
 )
 def test_a_url_of_no_database(url: str, tmp_path: Path) -> None:
-    said = refused_start("--db", url, "--listen", "127.0.0.1:0", cwd=tmp_path)
+    said = refused_here("--db", url, "--listen", "127.0.0.1:0")
     assert "hunter2" not in said
     assert url.replace("hunter2", "***") in said
     assert left_in(tmp_path) == set()
@@ -147,7 +162,7 @@ def test_a_url_of_no_database(url: str, tmp_path: Path) -> None:
 def test_a_database_that_cannot_be_opened(file: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "folder.db").mkdir()
     (tmp_path / "text.db").write_text("To whom it may concern:\n" * 100, "utf-8")
-    said = refused_start("--db", f"sqlite:///{file}", "--listen", "127.0.0.1:0", cwd=tmp_path)
+    said = refused_here("--db", f"sqlite:///{file}", "--listen", "127.0.0.1:0")
     assert said == (f"cannot open the database {tmp_path / file}: {why.format(tmp=tmp_path)}")
     assert left_in(tmp_path) <= {"folder.db", "text.db", "folder.db.lock", "text.db.lock"}
 
@@ -189,9 +204,12 @@ def test_a_database_that_must_be_left_alone(
     for statement in statements:
         query(database, statement)
     before = contents(database)
-    said = refused_start("--db", DB, "--listen", "127.0.0.1:0", cwd=tmp_path)
+    said = refused_here("--db", DB, "--listen", "127.0.0.1:0")
     assert re.fullmatch(sentence, said), said
     assert contents(database) == before
+    lock = FileLock(database.with_name("plane.db.lock"))
+    assert lock.take()
+    lock.free()
 
 
 def contents(file: Path) -> list[tuple[object, ...]]:
@@ -230,7 +248,7 @@ def test_a_database_that_another_control_plane_holds(database: Path, tmp_path: P
 def test_the_row_of_another_host(ago: float, refused: bool, database: Path, tmp_path: Path) -> None:
     take_row(database, "box-9:4711:9f3c01aa", ago=ago)
     if refused:
-        said = refused_start("--db", DB, "--listen", "127.0.0.1:0", cwd=tmp_path)
+        said = refused_here("--db", DB, "--listen", "127.0.0.1:0")
         assert said.startswith(
             "another control plane serves this database (box-9:4711:9f3c01aa, last seen at "
         )

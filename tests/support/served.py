@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -12,9 +14,12 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
+from stateous_cli.app import build_app
 from stateous_controlplane.store.moments import text_of
 from tests.support.graphs import TICKET, graph
-from tests.support.processes import run_stateous
+from tests.support.processes import Process, run_stateous
 
 #: Another structure of the same workflow: `coding` can be left for good only.
 OTHER_STRUCTURE = graph("START -> coding\ncoding -> END on done")
@@ -71,6 +76,12 @@ def holder_of(file: Path) -> str | None:
     return None if serving is None else str(serving)
 
 
+def logged(process: Process) -> list[str]:
+    """The lines of the log, without those for the person at the terminal."""
+    own = ("serving on http://", "stopped")
+    return [line for line in process.said.splitlines() if not line.startswith(own)]
+
+
 def refused_start(*words: str, cwd: Path) -> str:
     """The sentence with which `serve` refuses to start; it ends with exit code 1."""
     ran = run_stateous("serve", *words, cwd=cwd)
@@ -78,6 +89,23 @@ def refused_start(*words: str, cwd: Path) -> str:
     assert ran.stdout == ""
     assert ran.stderr.startswith("error: "), ran.stderr
     assert ran.stderr.count("\n") == 1, ran.stderr
+    return ran.stderr.removeprefix("error: ").removesuffix("\n")
+
+
+def refused_here(*words: str) -> str:
+    """As :func:`refused_start`, in this process: it must then really have let go of everything."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    before = threading.active_count()
+    try:
+        ran = CliRunner().invoke(build_app(completion=False), ["serve", *words])
+    finally:
+        root.handlers[:], root.level = handlers, level
+    assert ran.exit_code == 1, (ran.output, ran.exception)
+    assert ran.stdout == ""
+    assert ran.stderr.startswith("error: "), ran.stderr
+    assert ran.stderr.count("\n") == 1, ran.stderr
+    assert threading.active_count() == before
     return ran.stderr.removeprefix("error: ").removesuffix("\n")
 
 
