@@ -103,7 +103,9 @@ class Family:
         if "event" in path:
             path["event"] = draw(st.sampled_from(EVENTS))
         if "task" in path:
-            path["task"] = draw(st.sampled_from(self.tasks(token) or [1]))
+            tasks = self.tasks(token) or [1]
+            # What is drawn must not depend on the state of the server: examples are replayed.
+            path["task"] = tasks[draw(st.integers(0, 99)) % len(tasks)]
         if not body or not isinstance(case.body, dict):
             return
         known = {
@@ -153,7 +155,7 @@ def say_what_no_schema_can(value: Any, key: str = "") -> Any:
         return [say_what_no_schema_can(inner) for inner in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if key == "after":
+    if key == "after" and isinstance(value, str):
         return value[:2].rstrip("smhd") + value[-1]
     return value
 
