@@ -9,7 +9,7 @@ import pytest
 
 from stateous_controlplane.store.port import Reads, Store
 from stateous_controlplane.store.sqlite.store import SqliteStore
-from tests.support.stores import HOLDER, NOW, Database, InMemory, SqliteFile
+from tests.support.stores import HOLDER, NOW, Database, InMemory, OnPostgres, SqliteFile
 
 
 @pytest.fixture(scope="session")
@@ -23,11 +23,13 @@ def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     made: Database
     if request.param == "memory":
         made = InMemory()
+    elif request.param == "postgres":
+        made = OnPostgres(request.getfixturevalue("postgres_url"))
     else:
         made = SqliteFile(request.getfixturevalue("empty_sqlite"), tmp_path / "stateous.db")
     yield made

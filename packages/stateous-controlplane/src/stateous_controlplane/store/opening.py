@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stateous_controlplane.store.port import Store
-from stateous_controlplane.store.url import sqlite_file
+from stateous_controlplane.store.url import is_postgres, sqlite_file
 
 
 def open_store(url: str) -> Store:
@@ -12,8 +12,12 @@ def open_store(url: str) -> Store:
     Raises:
         StoreError: no database can be named like that, said without the URL's password.
     """
-    file = sqlite_file(url)
     # A store is imported for its own URLs only: no process loads a driver that it does not use.
+    if is_postgres(url):
+        from stateous_controlplane.store.postgres.store import PostgresStore
+
+        return PostgresStore(url)
+    file = sqlite_file(url)
     from stateous_controlplane.store.sqlite.store import SqliteStore
 
     return SqliteStore(file)

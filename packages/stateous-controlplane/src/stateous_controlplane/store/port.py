@@ -35,6 +35,10 @@ class StoreError(StateousError):
     """The database cannot be used, said in one sentence (a refusal at start)."""
 
 
+class DatabaseUnreachable(StoreError):
+    """The database cannot be reached now, and may be the next time that it is tried."""
+
+
 class DatabaseBusy(StateousError):
     """The transaction could not be done now: a lock or statement limit, a lost connection."""
 
@@ -45,6 +49,13 @@ class CommitUnknown(DatabaseBusy):
     """The connection was lost while the commit was on its way: it was done, or it was not.
 
     Nothing of the transaction may be tried again by who does not know it to be safe to repeat.
+    """
+
+
+class TransactionConflict(DatabaseBusy):
+    """The database stopped the transaction so that another one can go on; nothing was committed.
+
+    The same transaction again will most likely be done.
     """
 
 
@@ -259,6 +270,7 @@ class Store(Protocol):
 
         Raises:
             HoldLost: the name on record is not ``holder``; from the block's end or before.
+            TransactionConflict: it was stopped, and should be tried again.
             CommitUnknown: from the block's end; whether it was committed is not known.
             DatabaseBusy: it could not be done now.
         """

@@ -9,13 +9,19 @@ from typing import Final
 from stateous_controlplane.store.port import StoreError
 
 _SQLITE: Final = "sqlite:///"
+_POSTGRES: Final = ("postgresql://", "postgres://")
 _CREDENTIALS = re.compile(r"(?<=://)([^:/@]*):.*@")
-_PASSWORD = re.compile(r"(?i)(?<=[?&]password=)[^&]*")
+_PASSWORD = re.compile(r"(?i)([?&](?:ssl)?password=)[^&]*")
 
 
 def masked(url: str) -> str:
     """``url`` as it may be shown: with ``***`` for a password."""
-    return _PASSWORD.sub("***", _CREDENTIALS.sub(r"\1:***@", url))
+    return _PASSWORD.sub(r"\1***", _CREDENTIALS.sub(r"\1:***@", url))
+
+
+def is_postgres(url: str) -> bool:
+    """Whether ``url`` names a Postgres database."""
+    return url.startswith(_POSTGRES)
 
 
 def sqlite_file(url: str) -> Path:
@@ -24,16 +30,11 @@ def sqlite_file(url: str) -> Path:
     Raises:
         StoreError: it is not `sqlite:///relative.db` or `sqlite:////absolute.db`.
     """
-    if url.startswith(("postgresql://", "postgres://")):
-        raise StoreError(
-            f"this version of Stateous serves SQLite, not Postgres ({masked(url)}); "
-            "write, for example, sqlite:///stateous.db"
-        )
     name = url.removeprefix(_SQLITE)
     if name == url or not name or name.startswith(":memory:") or "\x00" in name:
         raise StoreError(
-            f"{masked(url)!r} is not the URL of a database; write sqlite:///relative.db or "
-            "sqlite:////absolute.db"
+            f"{masked(url)!r} is not the URL of a database; write sqlite:///relative.db, "
+            "sqlite:////absolute.db or postgresql://user:password@host:5432/name"
         )
     if "?" in name:
         raise StoreError(f"the database URL {masked(url)!r} has options, and none are known")

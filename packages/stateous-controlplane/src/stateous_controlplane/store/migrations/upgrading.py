@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from stateous_controlplane.store.port import StoreError
-from stateous_controlplane.store.url import masked, sqlite_file
+from stateous_controlplane.store.url import is_postgres, masked, sqlite_file
 
 #: How long the migration waits for another program's lock, in seconds.
 _BUSY_TIMEOUT = 30.0
@@ -44,11 +44,31 @@ def sqlite_engine(file: Path) -> Engine:
     return engine
 
 
+def postgres_engine(url: str) -> Engine:
+    """An engine whose transactions make tables too, and have no limit of time but for locks.
+
+    Raises:
+        StoreError: ``url`` cannot be read.
+    """
+    from stateous_controlplane.store.postgres.connecting import Server
+
+    return create_engine("postgresql+psycopg://", creator=Server(url).migrator, poolclass=NullPool)
+
+
+def engine_for(url: str) -> Engine:
+    """The engine of the database that ``url`` names.
+
+    Raises:
+        StoreError: it names none.
+    """
+    return postgres_engine(url) if is_postgres(url) else sqlite_engine(sqlite_file(url))
+
+
 def main(url: str) -> int:
     """Migrate the database that ``url`` names; the exit code."""
     url = url.removesuffix("\n")
     try:
-        with sqlite_engine(sqlite_file(url)).begin() as connection:
+        with engine_for(url).begin() as connection:
             upgrade(connection)
     except StoreError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the sentence for the process that waits

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from stateous.limits import MAX_ID
 from stateous_controlplane.engine.rows import Entry
+from stateous_controlplane.store import rows
 from stateous_controlplane.store.port import (
     DatabaseBusy,
     Place,
@@ -22,10 +23,10 @@ from stateous_controlplane.store.port import (
     TokenFilter,
     TokenView,
 )
-from stateous_controlplane.store.sqlite import connecting, rows
+from stateous_controlplane.store.sqlite import connecting
 
 if TYPE_CHECKING:
-    from stateous_controlplane.store.sqlite.lists import SqliteLists
+    from stateous_controlplane.store.lists import Lists
 
 _TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = ? AND kind = 'token'"
 _EXISTS: Final = "SELECT 1 FROM tokens WHERE token = ? AND kind = 'token'"
@@ -47,7 +48,7 @@ class SqliteReads:
         self._thread = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._closed = False
-        self._pages: SqliteLists | None = None
+        self._pages: Lists[sqlite3.Error] | None = None
         self._opening = threading.Lock()
 
     def token(self, token: str) -> TokenView | None:
@@ -90,12 +91,12 @@ class SqliteReads:
                 connection.close()
             self._opened.clear()
 
-    def _lists(self) -> SqliteLists:
+    def _lists(self) -> Lists[sqlite3.Error]:
         if self._pages is None:
             # Brings SQLAlchemy along, which a control plane does without until then.
-            from stateous_controlplane.store.sqlite.lists import SqliteLists
+            from stateous_controlplane.store.sqlite.pages import sqlite_lists
 
-            self._pages = SqliteLists(self._file, self._busy_timeout)
+            self._pages = sqlite_lists(self._file, self._busy_timeout)
         return self._pages
 
     @contextmanager

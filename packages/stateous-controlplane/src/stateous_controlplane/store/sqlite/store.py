@@ -18,6 +18,7 @@ from stateous_controlplane.store import hold
 from stateous_controlplane.store.migrating import migrate
 from stateous_controlplane.store.moments import moment_or_none, text_of
 from stateous_controlplane.store.port import (
+    DatabaseBusy,
     GraphRecord,
     Holder,
     HoldLost,
@@ -76,6 +77,8 @@ class SqliteStore:
         self._migrate = migrate
         self._lock = FileLock(self._file.with_name(f"{self._file.name}.lock"))
         self._connection: sqlite3.Connection | None = None
+        # Which file was opened: another one under its name, or none, is not our database.
+        self._opened: tuple[int, int] | None = None
 
     # ── the hold ────────────────────────────────────────────────────────
 
@@ -112,6 +115,7 @@ class SqliteStore:
         try:
             connection = connecting.open_writer(self._file, self._busy_timeout)
             self._connection = connection
+            self._opened = _identity(self._file)
             verdict = judge(*_versions(connection))
             if verdict is Verdict.EMPTY:
                 self._migrate(self._url)
@@ -235,6 +239,11 @@ class SqliteStore:
             raise StoreError(f"the database {self._file} is not open: its hold was not taken")
         try:
             self._begin(connection)
+            if _identity(self._file) != self._opened:
+                raise DatabaseBusy(
+                    f"the database {self._file} was removed or replaced under this control "
+                    "plane; nothing was changed: stop it, put the file back, and start it again"
+                )
             if holder is not None:
                 serving, _ = _on_record(connection)
                 if serving != holder:
@@ -279,6 +288,14 @@ class SqliteStore:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _versions(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:

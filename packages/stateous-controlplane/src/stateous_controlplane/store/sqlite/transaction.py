@@ -15,12 +15,13 @@ from typing import Final
 
 from stateous.json import JsonText, write_json
 from stateous_controlplane.engine.rows import Status
+from stateous_controlplane.store import rows
 from stateous_controlplane.store.held import held_event
 from stateous_controlplane.store.keys import key_use
 from stateous_controlplane.store.moments import moment_of, text_of
 from stateous_controlplane.store.port import Changes, Due, Granted, Loaded, Needs, Remembered
-from stateous_controlplane.store.sqlite import rows, writes
-from stateous_controlplane.store.sqlite.rows import Row
+from stateous_controlplane.store.rows import Row
+from stateous_controlplane.store.sqlite import writes
 
 _TASKS: Final = f"SELECT {rows.TASK} FROM tasks WHERE id IN (SELECT value FROM json_each(?))"
 _TIMERS: Final = f"SELECT {rows.TIMER} FROM timers WHERE id IN (SELECT value FROM json_each(?))"

@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 
 from stateous.json import write_json
 from stateous_controlplane.engine.rows import Status, Token
+from stateous_controlplane.store import rows
 from stateous_controlplane.store.port import Changes, StoreError
-from stateous_controlplane.store.sqlite import rows
-from stateous_controlplane.store.sqlite.rows import Row
+from stateous_controlplane.store.rows import Row
 
 # So many rows have a statement of their own, greatest first. The last must be 1.
 _ROWS_A_STATEMENT: Final = (32, 8, 2, 1)

@@ -1,38 +1,37 @@
-"""The filtered lists on SQLite: cold reads, selected by SQLModel's tables.
+"""The filtered lists on either database: cold reads, selected by SQLModel's tables.
 
-Each page has a connection of its own, closed with it. This module brings SQLAlchemy along, so it
-is imported with the first list that somebody asks for.
+This module brings SQLAlchemy along, so it is imported with the first list that somebody asks for.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
+from typing import Generic, TypeVar
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
 
 from stateous_controlplane.engine.rows import TaskStatus
 from stateous_controlplane.store import pages
 from stateous_controlplane.store.paging import page_of, page_of_tokens
 from stateous_controlplane.store.port import Place, TaskFilter, TaskView, TokenFilter, TokenView
-from stateous_controlplane.store.sqlite import connecting
+
+_E = TypeVar("_E", bound=Exception)
 
 
-class SqliteLists:
-    """Pages of the database in ``file``."""
+class Lists(Generic[_E]):
+    """Pages of the database behind ``engine``.
 
-    def __init__(self, file: Path, busy_timeout: float) -> None:
-        self._file = file
-        self._engine = create_engine(
-            "sqlite://",
-            creator=partial(connecting.open_reader, file, busy_timeout),
-            poolclass=NullPool,
-        )
+    ``driver_error`` is what the driver raises, and ``failure`` what it means.
+    """
+
+    def __init__(
+        self, engine: Engine, driver_error: type[_E], failure: Callable[[_E], Exception]
+    ) -> None:
+        self._engine = engine
+        self._driver_error = driver_error
+        self._failure = failure
 
     def tokens(
         self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int
@@ -42,11 +41,10 @@ class SqliteLists:
             narrow = where.prefix is not None and (
                 connection.execute(pages.matching_prefix(where.prefix)).scalar_one() <= pages.FEW
             )
-            found = connection.execute(
-                pages.tokens_page(where, behind=behind, limit=limit + 1, narrow=narrow)
-            )
-            views = (TokenView(*row) for row in found)
-            return page_of_tokens(views, limit=limit, max_bytes=max_bytes)
+            page = pages.tokens_page(where, behind=behind, limit=limit + 1, narrow=narrow)
+            with connection.execution_options(stream_results=True).execute(page) as found:
+                views = (TokenView(*row) for row in found)
+                return page_of_tokens(views, limit=limit, max_bytes=max_bytes)
 
     def tasks(self, where: TaskFilter, *, behind: int, limit: int) -> tuple[list[TaskView], bool]:
         """A page of tasks."""
@@ -55,14 +53,18 @@ class SqliteLists:
             views = (TaskView(*row)._replace(status=TaskStatus(row.status)) for row in found)
             return page_of(views, limit=limit)
 
+    def close(self) -> None:
+        """Close the connections that are open."""
+        self._engine.dispose()
+
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         try:
             with self._engine.connect() as connection:
                 yield connection
-        except sqlite3.Error as error:
-            raise connecting.failure(self._file, error) from error
+        except self._driver_error as error:
+            raise self._failure(error) from error
         except DBAPIError as error:
-            if not isinstance(error.orig, sqlite3.Error):
+            if not isinstance(error.orig, self._driver_error):
                 raise
-            raise connecting.failure(self._file, error.orig) from error
+            raise self._failure(error.orig) from error

@@ -1,6 +1,7 @@
-"""Rows of SQLite as the engine's values and back; each codec beside the columns that it reads.
+"""Rows of both databases as the engine's values and back; each codec beside its columns.
 
-What an engine command does not look at stays text (:class:`JsonText`).
+What an engine command does not look at stays text (:class:`JsonText`). Moments are texts too:
+Postgres takes the form that SQLite stores, and its own differs in nothing that reading it minds.
 """
 
 from __future__ import annotations

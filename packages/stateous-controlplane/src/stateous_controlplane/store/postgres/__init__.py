@@ -1,0 +1,1 @@
+"""The store on PostgreSQL 15 and newer, on psycopg 3."""

@@ -1,0 +1,127 @@
+"""Reads on Postgres: each thread has a read-only connection of its own, never behind the writer.
+
+One token and a history are hot, and use SQL of their own; the filtered pages are SQLModel's. A
+connection that was lost is opened again, once for each read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import psycopg
+
+from stateous.limits import MAX_ID
+from stateous_controlplane.engine.rows import Entry
+from stateous_controlplane.store import rows
+from stateous_controlplane.store.port import (
+    DatabaseBusy,
+    Place,
+    TaskFilter,
+    TaskView,
+    TokenFilter,
+    TokenView,
+)
+from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost
+from stateous_controlplane.store.rows import Row
+
+if TYPE_CHECKING:
+    from stateous_controlplane.store.lists import Lists
+
+_TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = %s AND kind = 'token'"
+_EXISTS: Final = "SELECT 1 FROM tokens WHERE token = %s AND kind = 'token'"
+_HISTORY: Final = (
+    f"SELECT {rows.ENTRY} FROM ledger WHERE token = %s AND seq > %s ORDER BY seq LIMIT %s"
+)
+_SERVING: Final = "SELECT serving FROM control_plane WHERE id = 1"
+
+
+class PostgresReads:
+    """Read-only queries; each sees the last commit."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._thread = threading.local()
+        self._opened: list[Connection] = []
+        self._closed = False
+        self._pages: Lists[psycopg.Error] | None = None
+        self._opening = threading.Lock()
+
+    def token(self, token: str) -> TokenView | None:
+        """One token of a workflow."""
+        found = self._read(_TOKEN, (token,))
+        return rows.token_view(found[0]) if found else None
+
+    def history(self, token: str, *, after: int, limit: int | None) -> list[Entry] | None:
+        """The entries behind ``after``. A token that exists stays, so two look-ups agree."""
+        if not self._read(_EXISTS, (token,)):
+            return None
+        found = self._read(_HISTORY, (token, min(after, MAX_ID), limit))
+        return [rows.entry_of(row) for row in found]
+
+    def tokens(
+        self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int
+    ) -> tuple[list[TokenView], bool]:
+        """A page of tokens."""
+        return self._lists().tokens(where, behind=behind, limit=limit, max_bytes=max_bytes)
+
+    def tasks(self, where: TaskFilter, *, behind: int, limit: int) -> tuple[list[TaskView], bool]:
+        """A page of tasks."""
+        return self._lists().tasks(where, behind=min(behind, MAX_ID), limit=limit)
+
+    def holds(self, holder: str) -> bool:
+        """Whether ``holder`` is on record."""
+        found = self._read(_SERVING, ())
+        return bool(found) and found[0][0] == holder
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._opening:
+            self._closed = True
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+            if self._pages is not None:
+                self._pages.close()
+
+    def _lists(self) -> Lists[psycopg.Error]:
+        with self._opening:
+            if self._pages is None:
+                # Brings SQLAlchemy along, which a control plane does without until then.
+                from stateous_controlplane.store.postgres.pages import postgres_lists
+
+                self._pages = postgres_lists(self._server)
+            return self._pages
+
+    def _read(self, text: str, parameters: Sequence[Any]) -> list[Row]:
+        try:
+            connection = self._of_this_thread()
+            try:
+                return connection.execute(text, parameters, prepare=True).fetchall()
+            except psycopg.OperationalError:
+                if not is_lost(connection):
+                    raise
+            return self._of_this_thread().execute(text, parameters, prepare=True).fetchall()
+        except psycopg.Error as error:
+            raise self._server.failure(error) from error
+
+    def _of_this_thread(self) -> Connection:
+        connection: Connection | None = getattr(self._thread, "connection", None)
+        if connection is None or is_lost(connection):
+            with self._opening:
+                self._forget(connection)
+            opened = self._server.reader()
+            with self._opening:
+                if self._closed:
+                    opened.close()
+                self._forget(None)
+                self._opened.append(opened)
+            self._thread.connection = connection = opened
+        return connection
+
+    def _forget(self, connection: Connection | None) -> None:
+        if self._closed:
+            raise DatabaseBusy(f"the database {self._server.shown} is closed")
+        if connection in self._opened:
+            self._opened.remove(connection)

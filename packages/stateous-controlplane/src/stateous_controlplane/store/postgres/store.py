@@ -1,0 +1,288 @@
+"""The Postgres store: the hold, what is on record, and the writer's transactions.
+
+The writer's connection is used by one thread at a time. A lost connection is opened again by the
+next transaction; nothing but the transaction that was under way is lost with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Final, TypeVar
+
+import psycopg
+
+from stateous_controlplane.store.migrating import migrate
+from stateous_controlplane.store.moments import text_of
+from stateous_controlplane.store.port import (
+    CommitUnknown,
+    DatabaseBusy,
+    GraphRecord,
+    Holder,
+    HoldLost,
+    HoldState,
+    NextIds,
+    StoreError,
+    TransactionConflict,
+)
+from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost
+from stateous_controlplane.store.postgres.hold import SessionHold
+from stateous_controlplane.store.postgres.reads import PostgresReads
+from stateous_controlplane.store.postgres.rounds import Statement, ask
+from stateous_controlplane.store.postgres.transaction import PostgresTransaction
+from stateous_controlplane.store.postgres.writes import ROWS_MISSING
+from stateous_controlplane.store.versions import VERSION_TABLE, Verdict, judge
+
+_T = TypeVar("_T")
+
+_FENCE: Final = "SELECT serving FROM control_plane WHERE id = 1 FOR SHARE"
+_TABLES: Final = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+_VERSIONS: Final = f"SELECT version_num FROM {VERSION_TABLE}"
+_STRUCTURE: Final = "SELECT structure FROM control_plane WHERE id = 1"
+_LIVE: Final = "SELECT count(*) FROM tokens WHERE kind = 'token' AND status IN ('active', 'paused')"
+_RECORD: Final = "UPDATE control_plane SET structure = %s, checksum = %s WHERE id = 1"
+_ADD_GRAPH: Final = (
+    "INSERT INTO graphs (graph, kind, name, structure, contract, document, added_at) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s::timestamptz) ON CONFLICT (graph) DO NOTHING"
+)
+_PIN: Final = (
+    "UPDATE tokens SET graph = %s WHERE kind = 'token' AND status IN ('active', 'paused') "
+    "AND graph <> %s"
+)
+_LAST_IDS: Final = (
+    "SELECT coalesce((SELECT max(id) FROM tasks), 0), coalesce((SELECT max(id) FROM timers), 0)"
+)
+
+_BEGIN: Final[Statement] = ("BEGIN", None)
+_COMMIT: Final[Statement] = ("COMMIT", None)
+#: In a transaction that begins once the control plane stops: it does not wait for locks.
+_NO_WAIT: Final[Statement] = ("SET LOCAL lock_timeout = '1ms'", None)
+
+# A transaction that is not done so many seconds after the control plane stopped waits for a lock.
+_STOP_PATIENCE: Final = 0.25
+_CANCEL_TIMEOUT: Final = 2.0
+
+
+class PostgresStore:
+    """A database on a Postgres server.
+
+    ``migrate`` brings the database that a URL names to the newest version.
+
+    Raises:
+        StoreError: ``url`` cannot be read.
+    """
+
+    def __init__(self, url: str, *, migrate: Callable[[str], None] = migrate) -> None:
+        self._server = Server(url)
+        self._migrate = migrate
+        self._hold = SessionHold(self._server)
+        self._connection: Connection | None = None
+        self._idle = threading.Event()
+        self._idle.set()
+        self._stopping = False
+
+    # ── the hold ────────────────────────────────────────────────────────
+
+    def take_hold(self, holder: str, now: datetime) -> Holder | None:
+        """Take the lock, then write the name; then migrate.
+
+        A database without tables has no row: there the lock alone is the hold until they are made.
+        """
+        try:
+            connection = self._hold.try_lock()
+            if connection is None:
+                return self._hold.holder()
+            self._server.check_version(connection)
+            self._make_ours(connection, holder, now)
+            self._connect()
+        except psycopg.Error as error:
+            self.close()
+            raise self._server.cannot_open(error) from error
+        except BaseException:
+            self.close()
+            raise
+        return None
+
+    def _make_ours(self, connection: Connection, holder: str, now: datetime) -> None:
+        verdict = judge(*_versions(connection))
+        if verdict is Verdict.EMPTY:
+            self._migrate(self._server.url)
+        self._hold.write_name(holder, now)
+        if verdict is Verdict.OLDER:
+            try:
+                self._migrate(self._server.url)
+            except StoreError:
+                self.give_up_hold(holder)
+                raise
+
+    def renew_hold(self, holder: str, now: datetime) -> HoldState:
+        """Ask the connection that has the lock, and renew the row when it is 5 s old.
+
+        Raises:
+            DatabaseBusy: it does not answer now.
+        """
+        return self._hold.renew(holder, now)
+
+    def give_up_hold(self, holder: str) -> None:
+        """Clear the row when it is ours, and free the lock whatever happens."""
+        self._hold.give_up(holder)
+
+    # ── what is on record ───────────────────────────────────────────────
+
+    def serve_graph(self, holder: str, record: GraphRecord, now: datetime) -> int:
+        """Record what is served and pin live tokens to it, unless the structure rule forbids."""
+        return self._once_more(lambda: self._serve_graph(holder, record, now))
+
+    def _serve_graph(self, holder: str, record: GraphRecord, now: datetime) -> int:
+        with self.transaction(holder), self._using() as connection:
+            (((structure,),), ((live,),)) = ask(connection, [(_STRUCTURE, ()), (_LIVE, ())])
+            if structure != record.structure and live:
+                return int(live)
+            graph = (
+                record.checksum,
+                record.kind,
+                record.name,
+                record.structure,
+                record.contract,
+                record.document,
+                text_of(now),
+            )
+            ask(
+                connection,
+                [
+                    (_RECORD, (record.structure, record.checksum)),
+                    (_ADD_GRAPH, graph),
+                    (_PIN, (record.checksum, record.checksum)),
+                ],
+            )
+        return 0
+
+    def next_ids(self) -> NextIds:
+        """One more than the greatest on record: rows of tasks and timers stay."""
+        with self._using() as connection:
+            ((task, timer),) = ask(connection, [(_LAST_IDS, ())])[0]
+        return NextIds(task + 1, timer + 1)
+
+    def _once_more(self, act: Callable[[], _T]) -> _T:
+        try:
+            return act()
+        except TransactionConflict:
+            return act()
+
+    # ── transactions and reads ──────────────────────────────────────────
+
+    @contextmanager
+    def transaction(self, holder: str) -> Iterator[PostgresTransaction]:
+        """A transaction that found ``holder`` in the row, with a lock that keeps it there."""
+        self._idle.clear()
+        try:
+            connection = self._begun(holder)
+            transaction = PostgresTransaction(connection)
+            try:
+                yield transaction
+                self._commit(connection, transaction.unsent())
+            except psycopg.Error as error:
+                _roll_back(connection)
+                raise self._failure(error) from error
+            except BaseException:
+                _roll_back(connection)
+                raise
+        finally:
+            self._idle.set()
+
+    def _begun(self, holder: str) -> Connection:
+        """A connection with an open transaction that has passed the fence.
+
+        A connection that turns out to be lost is opened again: nothing has been done on it.
+        """
+        beginning = [_BEGIN, _NO_WAIT] if self._stopping else [_BEGIN]
+        try:
+            connection = self._connect()
+            try:
+                rows = ask(connection, [*beginning, (_FENCE, ())])[-1]
+            except psycopg.OperationalError:
+                if not is_lost(connection):
+                    _roll_back(connection)
+                    raise
+                connection = self._connect()
+                rows = ask(connection, [*beginning, (_FENCE, ())])[-1]
+        except psycopg.Error as error:
+            raise self._failure(error) from error
+        serving = rows[0][0] if rows else None
+        if serving != holder:
+            _roll_back(connection)
+            raise HoldLost(
+                "another control plane took this database "
+                f"({serving or 'nobody is on record'}); nothing was changed"
+            )
+        return connection
+
+    def _commit(self, connection: Connection, changes: list[Statement]) -> None:
+        try:
+            ask(connection, [*changes, _COMMIT])
+        except psycopg.OperationalError as error:
+            # What only looked has changed nothing, whether or not it was committed.
+            if not is_lost(connection) or not changes:
+                raise
+            raise CommitUnknown(
+                f"the connection to the database {self._server.shown} was lost during a commit, "
+                "which may have been done"
+            ) from error
+
+    def _failure(self, error: psycopg.Error) -> Exception:
+        if error.sqlstate == ROWS_MISSING:
+            return StoreError(f"a row to change is not there in the database {self._server.shown}")
+        return self._server.failure(error)
+
+    @contextmanager
+    def _using(self) -> Iterator[Connection]:
+        try:
+            yield self._connect()
+        except psycopg.Error as error:
+            raise self._failure(error) from error
+
+    def _connect(self) -> Connection:
+        if self._connection is not None and is_lost(self._connection):
+            self._connection.close()
+            self._connection = None
+        if self._connection is None:
+            if self._stopping:
+                raise DatabaseBusy(f"the connection to the database {self._server.shown} is lost")
+            self._connection = self._server.writer()
+        return self._connection
+
+    def stop_waiting(self) -> None:
+        """Let a transaction that waits for a lock give up; those to come do not wait at all."""
+        self._stopping = True
+        connection = self._connection
+        if connection is not None and not self._idle.wait(_STOP_PATIENCE):
+            with contextlib.suppress(psycopg.Error):
+                connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
+
+    def reads(self) -> PostgresReads:
+        """Reads of this database, on connections of their own."""
+        return PostgresReads(self._server)
+
+    def close(self) -> None:
+        """Close all connections, which frees the lock; the row stays as it is."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        self._hold.close()
+
+
+def _versions(connection: Connection) -> tuple[list[str], list[str]]:
+    tables = [name for (name,) in connection.execute(_TABLES)]
+    if VERSION_TABLE not in tables:
+        return tables, []
+    return tables, [version for (version,) in connection.execute(_VERSIONS)]
+
+
+def _roll_back(connection: Connection) -> None:
+    # A connection that is lost has rolled back already, or is going to.
+    if not is_lost(connection):
+        with contextlib.suppress(psycopg.Error):
+            connection.execute("ROLLBACK", prepare=False)
