@@ -6,6 +6,8 @@ STAMP  := $(VENV)/.stamp
 PKGS   := $(sort $(wildcard packages/*))
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= auto
+# uv trusts what the system trusts, as pip does.
+export UV_SYSTEM_CERTS := 1
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint types fmt bench bench-quick wheels lock clean
 
@@ -18,12 +20,12 @@ $(STAMP): requirements-dev.lock $(wildcard packages/*/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9' 2>/dev/null || echo "uv is not available; pip does it (slower)"
-	@if test -x $(BIN)/uv; then \
-	   $(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements-dev.lock && \
-	   $(BIN)/uv pip install -q --python $(BIN)/python --no-build-isolation --no-deps $(addprefix -e ,$(PKGS)); \
-	 else \
-	   $(BIN)/python -m pip install -q --no-compile --require-hashes -r requirements-dev.lock && \
-	   $(BIN)/python -m pip install -q --no-build-isolation --no-deps $(addprefix -e ,$(PKGS)); \
+	@if ! { test -x $(BIN)/uv \
+	   && $(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements-dev.lock \
+	   && $(BIN)/uv pip install -q --python $(BIN)/python --no-build-isolation --no-deps $(addprefix -e ,$(PKGS)); }; then \
+	   echo "uv could not do it; pip does it (slower)"; \
+	   $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r requirements-dev.lock \
+	   && $(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps $(addprefix -e ,$(PKGS)); \
 	 fi
 	@touch $@
 

@@ -166,4 +166,7 @@ def give_up(why: str) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\ndemo: stopped")

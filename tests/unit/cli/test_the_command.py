@@ -120,3 +120,29 @@ def test_help_takes_less_than_a_third_of_a_second(command: tuple[str, ...]) -> N
         return time.perf_counter() - begin
 
     assert min(seconds() for _ in range(5)) < 0.35
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("words", [["--version"], ["token", "show", "--help"]])
+def test_an_output_that_takes_no_more_is_one_sentence(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*STATEOUS, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write the output: No space left on device\n"
+
+
+def test_ctrl_c_while_the_command_loads_is_quiet() -> None:
+    # The command's own modules interrupt their import, as a Ctrl-C at that moment does.
+    program = (
+        "import sys, types\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'stateous_cli.app': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from stateous_cli.entry import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from stateous_cli.app import main
+from stateous_cli.entry import main
 
 sys.exit(main())

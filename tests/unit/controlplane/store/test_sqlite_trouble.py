@@ -91,6 +91,24 @@ def test_a_full_disk_changes_nothing_and_says_so(store: SqliteStore) -> None:
     write(store, new_tokens=[token(), big])
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_taken_away_acknowledges_nothing(
+    database: SqliteFile, store: Store, replaced: bool
+) -> None:
+    write(store, new_tokens=[token("there")])
+    aside = database.file.with_name("aside.db")
+    database.file.rename(aside)
+    if replaced:
+        database.file.write_bytes(aside.read_bytes())
+    with pytest.raises(DatabaseBusy, match="removed or replaced"):
+        write(store, new_tokens=[token("lost")])
+    with pytest.raises(DatabaseBusy, match="removed or replaced"):
+        store.renew_hold(HOLDER, NOW)
+    aside.replace(database.file)
+    write(store, new_tokens=[token("back")])
+    assert load(store, tokens={"there", "lost", "back"}).tokens.keys() == {"there", "back"}
+
+
 def test_reads_of_a_closed_store_are_busy(store: Store) -> None:
     reads = store.reads()
     assert reads.token("T-1") is None
