@@ -127,7 +127,11 @@ def test_help_takes_less_than_a_third_of_a_second(command: tuple[str, ...]) -> N
 def test_an_output_that_takes_no_more_is_one_sentence(words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*STATEOUS, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "stateous_cli", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 1
     assert done.stderr == "error: cannot write the output: No space left on device\n"
