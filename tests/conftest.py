@@ -23,5 +23,12 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared
 @pytest.fixture
 def postgres_url(postgres_server: SharedServer) -> Iterator[str]:
     """The URL of an empty database at the newest version."""
-    with postgres_server.database() as url:
+    with postgres_server.empty_database() as url:
+        yield url
+
+
+@pytest.fixture
+def new_postgres_url(postgres_server: SharedServer) -> Iterator[str]:
+    """The URL of a database without tables, which is dropped after the test."""
+    with postgres_server.new_database("template0") as url:
         yield url

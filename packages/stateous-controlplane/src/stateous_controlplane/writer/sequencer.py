@@ -29,6 +29,7 @@ from stateous_controlplane.store.port import (
     HoldLost,
     HoldState,
     Store,
+    TransactionConflict,
 )
 from stateous_controlplane.writer.batch import Batch, LeaseTerms, Outcome, nothing_for
 from stateous_controlplane.writer.catalog import Catalog
@@ -178,9 +179,12 @@ class Sequencer:
     def _settle(self, batch: list[Submission]) -> list[_Failed]:
         """Commit ``batch``; when it cannot be as a whole, one by one: the guilty stands alone.
 
-        What may have been committed is not tried again: it would be done twice.
+        What was stopped for another transaction's sake is tried once more as it is. What may have
+        been committed is not tried again: it would be done twice.
         """
         failed = self._attempt(batch)
+        if failed is not None and isinstance(failed.error, TransactionConflict):
+            failed = self._attempt(batch)
         if failed is None:
             return []
         if len(batch) == 1 or not failed.began or isinstance(failed.error, CommitUnknown):
