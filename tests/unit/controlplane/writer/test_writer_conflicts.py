@@ -18,9 +18,7 @@ from tests.support.writer import Writer
         pytest.param(4, [503, 200, 200], 6, id="and no more often"),
     ],
 )
-def test_a_conflict_is_tried_again(
-    conflicts: int, statuses: list[int], transactions: int
-) -> None:
+def test_a_conflict_is_tried_again(conflicts: int, statuses: list[int], transactions: int) -> None:
     writer = Writer()
     writer.start("A", "B", "C")
     left = conflicts

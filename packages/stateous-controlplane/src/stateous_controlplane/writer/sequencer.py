@@ -179,12 +179,9 @@ class Sequencer:
     def _settle(self, batch: list[Submission]) -> list[_Failed]:
         """Commit ``batch``; when it cannot be as a whole, one by one: the guilty stands alone.
 
-        What was stopped for another transaction's sake is tried once more as it is. What may have
-        been committed is not tried again: it would be done twice.
+        What may have been committed is not tried again: it would be done twice.
         """
         failed = self._attempt(batch)
-        if failed is not None and isinstance(failed.error, TransactionConflict):
-            failed = self._attempt(batch)
         if failed is None:
             return []
         if len(batch) == 1 or not failed.began or isinstance(failed.error, CommitUnknown):
@@ -199,6 +196,13 @@ class Sequencer:
         return failures
 
     def _attempt(self, batch: list[Submission]) -> _Failed | None:
+        """Commit ``batch`` as a whole; once more when it had to give way to another transaction."""
+        failed = self._attempt_once(batch)
+        if failed is not None and isinstance(failed.error, TransactionConflict):
+            failed = self._attempt_once(batch)
+        return failed
+
+    def _attempt_once(self, batch: list[Submission]) -> _Failed | None:
         """Commit ``batch`` as a whole, then answer it."""
         began = False
         try:
