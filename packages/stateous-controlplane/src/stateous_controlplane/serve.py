@@ -19,13 +19,8 @@ from stateous_controlplane.api.server import loop_factory
 from stateous_controlplane.logs import set_up_logs
 from stateous_controlplane.serving import STOP_SIGNALS, Companion, ControlPlane, Serving, say
 from stateous_controlplane.settings import ServeSettings, parse_lease, parse_listen
-from stateous_controlplane.startup import (
-    bind,
-    put_on_record,
-    read_workflow,
-    take_hold,
-    wait_for_hold,
-)
+from stateous_controlplane.standby import shown_in, wait_for_hold
+from stateous_controlplane.startup import bind, put_on_record, read_workflow, take_hold
 from stateous_controlplane.store.opening import open_store
 from stateous_controlplane.store.port import Store
 from stateous_controlplane.writer.hold import holder_name
@@ -98,7 +93,8 @@ def _hold(settings: ServeSettings, holder: str, opened: contextlib.ExitStack) ->
     store = open_store(settings.db)
     opened.callback(store.close)
     if settings.standby:
-        wait_for_hold(store, holder, _now, time.sleep)
+        with shown_in(settings.standby_file, time.sleep) as sleep:
+            wait_for_hold(store, holder, _now, sleep)
     else:
         take_hold(store, holder, _now)
     opened.callback(_give_up, store, holder)

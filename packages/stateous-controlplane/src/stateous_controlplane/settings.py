@@ -56,6 +56,8 @@ class ServeSettings:
     access_log: bool = False
     log_format: LogFormat = "text"
     standby: bool = False
+    #: Touched about once a second while it stands by, and gone afterwards.
+    standby_file: Path | None = None
 
 
 def parse_listen(text: str) -> ListenAddress:

@@ -6,7 +6,6 @@ Each step is refused with one sentence, and leaves nothing bound or held.
 from __future__ import annotations
 
 import errno
-import logging
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,8 +19,6 @@ from stateous.graph.reading import read_graph
 from stateous_controlplane.api.ports import Served
 from stateous_controlplane.settings import ListenAddress, ServeError
 from stateous_controlplane.store.port import GraphRecord, Holder, Store
-
-_log = logging.getLogger("stateous.serve")
 
 _BACKLOG = 2048
 
@@ -116,21 +113,9 @@ def take_hold(store: Store, holder: str, now: Callable[[], datetime]) -> None:
     other = store.take_hold(holder, now())
     if other is not None:
         raise ServeError(
-            f"another control plane serves this database ({_shown(other)}); "
+            f"another control plane serves this database ({shown(other)}); "
             "stop it first, or wait for it with --standby"
         )
-
-
-def wait_for_hold(
-    store: Store, holder: str, now: Callable[[], datetime], sleep: Callable[[float], None]
-) -> None:
-    """Take the hold as soon as it is free; says once in the log that it waits."""
-    told = False
-    while (other := store.take_hold(holder, now())) is not None:
-        if not told:
-            _log.info("standing by: another control plane (%s) serves the database", _shown(other))
-            told = True
-        sleep(1.0)
 
 
 def put_on_record(store: Store, holder: str, workflow: Workflow, now: datetime) -> None:
@@ -148,7 +133,8 @@ def put_on_record(store: Store, holder: str, workflow: Workflow, now: datetime) 
         )
 
 
-def _shown(holder: Holder) -> str:
+def shown(holder: Holder) -> str:
+    """Who has the hold, as a sentence names it."""
     if holder.since is None:
         return holder.name
     return f"{holder.name}, last seen at {holder.since:%H:%M:%S} UTC"

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from stateous_cli.database_url import DEFAULT_DB, database_url
 from stateous_cli.optional import needed
 from stateous_cli.shell import run
 
@@ -26,14 +27,16 @@ def serve(
         ),
     ] = None,
     db: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--db",
             envvar="STATEOUS_DB",
             metavar="URL",
-            help="The database: sqlite:///FILE, relative to the current folder.",
+            show_default=DEFAULT_DB,
+            help="The database: sqlite:///FILE, relative to the current folder, or "
+            "postgresql://USER:PASSWORD@HOST:PORT/NAME. The file STATEOUS_DB_FILE may hold it.",
         ),
-    ] = "sqlite:///stateous.db",
+    ] = None,
     listen: Annotated[
         str,
         typer.Option(
@@ -90,6 +93,15 @@ def serve(
         bool,
         typer.Option("--standby", help="While the database is held, wait instead of giving up."),
     ] = False,
+    standby_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--standby-file",
+            envvar="STATEOUS_STANDBY_FILE",
+            metavar="FILE",
+            help="Touch this file each second while standing by, for health checks.",
+        ),
+    ] = None,
 ) -> None:
     """Serve a workflow: the HTTP API and the clock, until Ctrl-C."""
     hosts = allow_host or os.environ.get("STATEOUS_ALLOW_HOSTS", "").split(",")
@@ -101,7 +113,7 @@ def serve(
         return serve_until_stopped(
             ServeSettings(
                 graph,
-                db=db,
+                db=database_url(db, os.environ),
                 listen=listen,
                 lease=lease,
                 max_connections=max_connections,
@@ -109,6 +121,7 @@ def serve(
                 access_log=access_log,
                 log_format=log_format,
                 standby=standby,
+                standby_file=standby_file,
             ),
             supervise,
         )
