@@ -1,59 +1,39 @@
 """A naive model of the control plane: a second reading of `docs/spec/wire.md` 3, over plain dicts.
 
-It shares no code with the engine. The document is read as it stands, a guard is a callable beside
-its text (of context, payload, count, branches). A text ``…`` stands for any sentence, one that ends
-with it for its beginning.
+It shares no code with the engine. A guard is a callable beside its text; an answer is status, code
+and body; ``…`` ends a text of which only the beginning counts.
 """
 
-import contextlib
-import json
+# ruff: noqa: RET503
 import re
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-import jsonschema_rs
+from jsonschema_rs import is_valid
 
 LEASE, OVER = timedelta(minutes=2), "stopped answering: no heartbeat for 2 minutes"
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-LIVE, OPEN = ("active", "paused"), ("queued", "claimed", "waiting")
+LIVE, NO_WAY, TWO = ("active", "paused"), "no way", "two guards"
 STEERED = {"pause": ("active",), "resume": ("paused",), "cancel": LIVE}
-TAKEN, NO_WAY, TWO = "taken", "refused", "two guards"
-
-
-class Row(dict):
-    """A dict whose members can be written with a dot."""
-
-    __getattr__ = dict.__getitem__
-    __setattr__ = dict.__setitem__
-
-
-class Refused(Exception):
-    pass
+#: A dict whose members can be written with a dot.
+Row = type("Row", (dict,), {"__getattr__": dict.__getitem__, "__setattr__": dict.__setitem__})
 
 
 def need(holds, code):
     if not holds:
-        raise Refused(code)
-
-
-def moment(at):
-    return at.isoformat().replace("+00:00", "Z")
+        raise PermissionError(code)
 
 
 class Model:
-    def __init__(self, document: dict, guards: dict, wall: datetime) -> None:
+    def __init__(self, document, guards, wall):
         self.document, self.guards, self.wall, self.now = document, guards, wall, wall
-        schemas = document["schemas"].items()
-        self.valid = {name: jsonschema_rs.validator_for(each).is_valid for name, each in schemas}
         self.tokens, self.tasks, self.timers, self.ledger = {}, {}, {}, {}
         self.keys, self.memory, self.claims, self.held = {}, {}, {}, []
 
-    def play(self, request: str, *arguments, **named) -> tuple:
-        """The answer to a request: status, code, body. All but two are one command each."""
+    def play(self, request, *arguments, **named):
         if request not in ("claim", "heartbeat"):
             self.next_moment()
         try:
-            status, body = getattr(self, request)(*arguments, **named)
-        except Refused as refused:
+            status, body = getattr(self, request)(*arguments, **named) or (200, None)
+        except PermissionError as refused:
             code = str(refused)
             return 404 if "not_found" in code else 422 if "invalid" in code else 409, code, None
         return status, None, body
@@ -61,103 +41,83 @@ class Model:
     def next_moment(self):
         self.now = max(self.wall, self.now + timedelta(microseconds=1))
 
-    # The document.
-
     def flow(self, workflow):
         return self.document["workflows"][workflow] if workflow else self.document
 
     def state(self, token):
         return self.flow(token.workflow)["states"].get(token.state, {})
 
-    def fits(self, flow, context):
-        return "context" not in flow or self.valid[flow["context"]](context)
+    def fits(self, named, value):
+        model = named.get("context") or named.get("payload")
+        return model is None or is_valid(self.document["schemas"][model], value)
 
     def carries(self, token, event, payload):
-        shape = self.flow(token.workflow)["events"].get(event, {})
-        return self.valid[shape["payload"]](payload or {}) if "payload" in shape else not payload
+        shape = self.flow(token.workflow)["events"].get(event)
+        return self.fits(shape, payload or {}) if shape else shape == {} and not payload
 
-    def with_defaults(self, flow, given):
-        fields = self.document["schemas"].get(flow.get("context"), {}).get("properties", {})
-        return {name: each["default"] for name, each in fields.items() if "default" in each} | given
-
-    # Deciding.
+    def given(self, workflow, context, inputs):
+        model = self.document["schemas"].get(self.flow(workflow).get("context"), {})
+        fields = model.get("properties", {}).items()
+        given = {key: context[key] for key in inputs if key in context}
+        return {name: each["default"] for name, each in fields if "default" in each} | given
 
     def choose(self, flow, state, event, context, payload=None, count=None, branches=()):
-        rows = [r for r in flow["transitions"] if (r["from"], r.get("on")) == (state, event)]
         scope = context, payload, count, branches
+        rows = [r for r in flow["transitions"] if (r["from"], r.get("on")) == (state, event)]
         true = [r["to"] for r in rows if "when" in r and self.guards[r["when"]](*scope)]
         ways = true + [r["to"] for r in rows if "when" not in r]
-        return (TWO, "") if len(true) > 1 else (TAKEN, ways[0]) if ways else (NO_WAY, "")
+        return TWO if len(true) > 1 else ways[0] if ways else NO_WAY
 
     def decide(self, token, event, payload, context):
-        """The verdict, the target, the context afterwards, the key that keeps the payload."""
         flow, given, joined = self.flow(token.workflow), payload or {}, event == "joined"
-        count = lambda name: token.counts.get(name, 0) + (name == event)  # noqa: E731
         branches = given["branches"] if joined else ()
-        verdict, to = self.choose(flow, token.state, event, context, given, count, branches)
+        scope = context, given, lambda n: token.counts.get(n, 0) + (n == event), branches
+        target = self.choose(flow, token.state, event, *scope)
         into = (self.state(token) if joined else flow["events"].get(event, {})).get("into")
         context = {**context, into: given} if into else context
-        good = not into or self.fits(flow, context)
-        good = good and self.enterable(token.token, flow, to, token.visits.get(to, 0) + 1, context)
-        return NO_WAY if verdict == TAKEN and not good else verdict, to, context, into
+        path = f"{token.token}.{target}.{token.visits.get(target, 0) + 1}"
+        good = self.fits(flow, context) and self.enterable(path, flow, target, context)
+        return target if good or target == TWO else NO_WAY, context, into
 
-    def enterable(self, token, flow, target, visit, context):
+    def enterable(self, path, flow, target, context):
         state = flow["states"].get(target, {})
-        return all(
-            self.startable(
-                f"{token}.{target}.{visit}.{name}", name, self.given(state, name, context)
-            )
-            for name in state.get("parallel", [])
-        )
+        names, inputs = state.get("parallel", []), state.get("inputs", [])
+        return all(self.startable(f"{path}.{n}", n, self.given(n, context, inputs)) for n in names)
 
     def startable(self, token, workflow, context):
         flow, taken = self.flow(workflow), token.lower() in map(str.lower, self.tokens)
-        verdict, first = self.choose(flow, "__start__", None, context)
-        good = len(token) <= 128 and not taken and self.fits(flow, context) and verdict == TAKEN
-        return good and self.enterable(token, flow, first, 1, context)
-
-    def given(self, state, workflow, context):
-        inputs = {key: context[key] for key in state.get("inputs", []) if key in context}
-        return self.with_defaults(self.flow(workflow), inputs)
-
-    # Moving.
+        first = self.choose(flow, "__start__", None, context)
+        good = len(token) <= 128 and not taken and first not in (NO_WAY, TWO)
+        good = good and self.enterable(f"{token}.{first}.1", flow, first, context)
+        return good and self.fits(flow, context)
 
     def log(self, token, kind, key=None, /, **data):
         token.update(seq=token.seq + 1, at=self.now)
-        entry = {"seq": token.seq, "at": self.now, "kind": kind, "key": key, "data": data}
-        self.ledger.setdefault(token.token, []).append(entry)
-        return token.seq
+        self.ledger.setdefault(token.token, []).append((token.seq, self.now, kind, key, data))
+        if key is not None:
+            self.keys[token.token, key] = data["event"], data["payload"] or {}
 
-    def begin(self, name, above, workflow, context):
-        up = above or {}
+    def begin(self, name, context, workflow=None, top=None, parent=None):
         self.tokens[name] = token = Row(
-            token=name, top=up.get("top", name), workflow=workflow, context=context, seq=0,
-            parent=up.get("token"), parent_state=up.get("state"), parent_visit=up.get("visit"),
-            status="active", state="__start__", visits={}, counts={}, started_at=self.now,
-            paused_at=None, ended_at=None,
+            token=name, top=top or name, workflow=workflow, context=context, parent=parent, seq=0,
+            status="active", state="__start__", visits={}, counts={}, paused_at=None, ended_at=None,
         )  # fmt: skip
-        self.log(token, "started", context=context, **({"parent": up["token"]} if above else {}))
-        _, first = self.choose(self.flow(workflow), "__start__", None, context)
+        self.log(token, "started", context=context, **({"parent": parent} if parent else {}))
+        first = self.choose(self.flow(workflow), "__start__", None, context)
         self.take(token, "__started__", None, first, context, None)
 
     def take(self, token, event, payload, target, context, into, key=None):
         left, emits = token.state, self.state(token).get("emits", [])
         self.log(token, "event_accepted", key, event=event, payload=payload, state=left)
-        self.use(token, key, event, payload)
         token.counts[event] = token.counts.get(event, 0) + 1
         if into:
             token.context = context
             self.log(token, "context_changed", keys=[into])
         self.leave(token, event in emits, f"the parent left {left!r} on {event!r}")
         if target == "__end__":
-            self.log(token, "completed")
-            self.end(token, "completed")
-        else:
-            self.enter(token, target, {"name": event, "payload": payload})
-
-    def enter(self, token, target, cause):
+            return self.end(token, "completed")
         visit = token.visits[target] = token.visits.get(target, 0) + 1
-        cause = {name: value for name, value in cause.items() if value is not None}
+        cause = {"name": event} | ({} if payload is None else {"payload": payload})
         token.update(state=target, visit=visit, entered_at=self.now, entered_by=cause)
         self.log(token, "entered", state=target, visit=visit)
         state, path = self.state(token), f"{token.token}.{target}.{visit}"
@@ -172,29 +132,30 @@ class Model:
             self.set_timer(token, "timeout", "timeout", state["timeout"])
         for name in state.get("parallel", []):
             self.log(token, "branch_started", workflow=name, token=f"{path}.{name}")
-            self.begin(f"{path}.{name}", token, name, self.given(state, name, token.context))
-
-    def use(self, token, key, event, payload):
-        if key is not None:
-            self.keys[token.token, key] = json.dumps([event, payload or {}], sort_keys=True)
+            given = self.given(name, token.context, state.get("inputs", []))
+            self.begin(f"{path}.{name}", given, name, token.top, token.token)
 
     def set_timer(self, token, kind, event, after, payload=None):
-        due = self.now + timedelta(**{UNITS[after[-1]]: int(after[:-1])})
+        due = self.now + timedelta(
+            seconds=int(after[:-1]) * {"s": 1, "m": 60, "h": 3600}[after[-1]]
+        )
         self.timers[len(self.timers) + 1] = Row(
             id=len(self.timers) + 1, token=token.token, state=token.state, visit=token.visit,
             kind=kind, event=event, payload=payload, set_at=self.now, due_at=due, status="pending",
         )  # fmt: skip
-        self.log(token, "timer_set", event=event, due_at=moment(due))
+        self.log(token, "timer_set", event=event, due_at=due)
 
     def leave(self, token, own, reason):
-        for task in self.of(token, self.tasks, *OPEN):
-            end = "done" if own and task.status != "queued" else "cancelled"
-            task.update(status=end, lease_until=None)
-            self.log(token, f"task_{end}", task=task.id)
+        for task in self.of(token, self.tasks, "queued", "claimed", "waiting"):
+            self.close(task, "done" if own and task.status != "queued" else "cancelled")
         for timer in self.of(token, self.timers, "pending"):
             timer.status = "cancelled"
         for child in self.children(token, *LIVE):
-            self.cancel_one(child, reason)
+            self.stop(child, "cancelled", reason)
+
+    def close(self, task, status):
+        task.update(status=status, lease_until=None)
+        self.log(self.tokens[task.token], f"task_{status}", task=task.id)
 
     def of(self, token, rows, *statuses):
         return [r for r in rows.values() if r.token == token.token and r.status in statuses]
@@ -204,42 +165,48 @@ class Model:
         found = [self.tokens[f"{token.token}.{token.state}.{token.visit}.{n}"] for n in names]
         return [child for child in found if child.status in statuses or not statuses]
 
-    def end(self, token, status):
+    def stop(self, token, status, reason):
+        for held in [h for h in self.held if h.token == token.token and token.status == "paused"]:
+            self.drop(held)
+        self.leave(token, False, "…")
+        self.end(token, status, reason)
+
+    def end(self, token, status, reason=None):
+        self.log(token, status, **({"reason": reason} if reason else {}))
         token.update(status=status, ended_at=self.now, paused_at=None)
         self.memory = {p: kept for p, kept in self.memory.items() if p[0] != token.token}
         up = self.tokens.get(token.parent, Row(status="none"))
-        if status == "cancelled" or up.status != "active":
-            return
-        if (up.state, up.visit) == (token.parent_state, token.parent_visit):
+        if status != "cancelled" and up.status == "active" and token in self.children(up):
             children = [token] if self.state(up)["join"] == "any" else self.children(up)
             if all(child.status not in LIVE for child in children):
-                branches = {"branches": [self.branch(child) for child in children]}
-                self.own_event(up, "joined", branches, f"the join of {up.state!r} cannot …")
+                fatal = f"the join of {up.state!r} cannot move the token: …"
+                self.move(up, "joined", {"branches": [*map(self.branch, children)]}, fatal=fatal)
 
     def branch(self, child):
-        payload = child.entered_by.get("payload")
         named = {name: child[name] for name in ("workflow", "token", "status", "context")}
-        return {**named, "final": child.state, "payload": payload}
+        return {**named, "final": child.state, "payload": child.entered_by.get("payload")}
 
-    def own_event(self, token, event, payload, why):
-        verdict, *way = self.decide(token, event, payload, token.context)
-        if verdict == TAKEN:
-            self.take(token, event, payload, *way)
+    def move(self, token, event, payload, changes=None, schedules=(), key=None, fatal=None):
+        target, *way = self.decide(token, event, payload, token.context | (changes or {}))
+        self.allow(fatal or target != NO_WAY, token, event)
+        self.save(token, changes, schedules if target not in (TWO, NO_WAY) else ())
+        if target in (TWO, NO_WAY):
+            self.stop(token, "failed", fatal if target == NO_WAY else "…")
         else:
-            self.fail(token, why if verdict == NO_WAY else "…")
+            self.take(token, event, payload, target, *way, key)
 
-    def fail(self, token, reason):
-        self.leave(token, False, "…")
-        self.log(token, "failed", reason=reason)
-        self.end(token, "failed")
+    def save(self, token, changes, schedules):
+        if changes:
+            token.context = token.context | changes
+            self.log(token, "context_changed", keys=sorted(changes))
+        for each in schedules:
+            self.set_timer(token, "timer", each["event"], each["after"], each.get("payload"))
 
-    def cancel_one(self, token, reason):
-        for held in [each for each in self.held if each.token == token.token]:
-            if token.status == "paused":
-                self.drop(held)
-        self.leave(token, False, "…")
-        self.log(token, "cancelled", **({"reason": reason} if reason else {}))
-        self.end(token, "cancelled")
+    def allow(self, holds, token, event, code="event_not_allowed"):
+        if not holds:
+            event = event[:64] + "…" * (len(event) > 64)
+            self.log(token, "event_rejected", event=event, reason="…")
+            raise PermissionError(code)
 
     def fail_attempt(self, task, error):
         token = self.tokens[task.token]
@@ -253,20 +220,11 @@ class Model:
         elif token.status == "paused":
             self.hold(token, "error", None, task)
         else:
-            self.own_event(token, "error", None, f"{token.state!r} failed, and …")
-
-    # Requests about tokens.
+            self.move(token, "error", None, fatal=f"{token.state!r} failed, and …")
 
     def answer(self, token, status=200):
-        shown = {name: token[name] for name in ("token", "state", "status", "visit", "context")}
-        parent = {"parent": token.parent} if token.parent else {}
-        return status, {**shown, "entered_at": moment(token.entered_at), **parent}
-
-    def allow(self, holds, token, event, code="event_not_allowed"):
-        if not holds:
-            event = event if len(event) <= 64 else event[:64] + "…"
-            self.log(token, "event_rejected", event=event, reason="…")
-            raise Refused(code)
+        named = ("token", "state", "status", "visit", "context", "entered_at", "parent")
+        return status, {name: token[name] for name in named if token[name] is not None}
 
     def start(self, name, context):
         if name in self.tokens:
@@ -274,46 +232,26 @@ class Model:
         good = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", name)
         need(good and name.lower() not in map(str.lower, self.tokens), "invalid_token_id")
         parts = re.fullmatch(r"(.+)\.([^.]+)\.0*[1-9][0-9]*\.([^.]+)", name.lower())
-        for above in self.tokens.values() if parts else ():
-            state = self.flow(above.workflow)["states"].get(parts[2], {})
-            reserved = above.token.lower() == parts[1] and parts[3] in state.get("parallel", [])
-            need(not reserved, "invalid_token_id")
-        context = self.with_defaults(self.document, context or {})
+        above = [each for each in self.tokens.values() if parts and each.token.lower() == parts[1]]
+        states = [self.flow(each.workflow)["states"].get(parts[2], {}) for each in above]
+        need(not any(parts[3] in s.get("parallel", []) for s in states), "invalid_token_id")
+        context = self.given(None, context or {}, context or {})
         need(self.startable(name, None, context), "invalid_context")
-        self.begin(name, None, None, context)
+        self.begin(name, context)
         return self.answer(self.tokens[name], 201)
 
     def fire(self, name, event, payload, key):
         need(name in self.tokens, "token_not_found")
         token = self.tokens[name]
         if (name, key) in self.keys:
-            use = json.dumps([event, payload or {}], sort_keys=True)
-            more = {} if self.keys[name, key] == use else {"matches": False}
+            more = {} if self.keys[name, key] == (event, payload or {}) else {"matches": False}
             return 200, {"duplicate": True, **more, "token": self.answer(token)[1]}
         self.allow(token.status in LIVE, token, event, "token_not_active")
         self.allow(event in self.flow(token.workflow)["events"], token, event)
         need(self.carries(token, event, payload), "invalid_payload")
-        if token.status == "paused":
-            self.hold(token, event, payload, key=key)
-        else:
-            self.move(token, event, payload, key=key)
+        take = self.hold if token.status == "paused" else self.move
+        take(token, event, payload, key=key)
         return self.answer(token)
-
-    def move(self, token, event, payload, changes=None, schedules=(), key=None):
-        verdict, *way = self.decide(token, event, payload, token.context | (changes or {}))
-        self.allow(verdict != NO_WAY, token, event)
-        self.save(token, changes, schedules if verdict == TAKEN else ())
-        if verdict == TWO:
-            self.fail(token, "…")
-        else:
-            self.take(token, event, payload, *way, key)
-
-    def save(self, token, changes, schedules):
-        if changes:
-            token.context = token.context | changes
-            self.log(token, "context_changed", keys=sorted(changes))
-        for each in schedules:
-            self.set_timer(token, "timer", each["event"], each["after"], each.get("payload"))
 
     def steer(self, verb, name):
         need(name in self.tokens, "token_not_found")
@@ -321,7 +259,7 @@ class Model:
         need(not token.parent, "child_token")
         need(token.status in STEERED[verb], "token_not_active")
         if verb == "cancel":
-            self.cancel_one(token, None)
+            self.stop(token, "cancelled", None)
         else:
             self.turn(token, paused=verb == "pause")
         for held in [each for each in self.held if each.top == name and verb == "resume"]:
@@ -336,17 +274,13 @@ class Model:
         for child in self.children(token, *LIVE):
             self.turn(child, paused=paused)
 
-    # What a pause holds.
-
     def hold(self, token, event, payload, task=None, changes=None, schedules=(), key=None):
         arrival = 1 + sum(each.top == token.top for each in self.held)
-        place = {"state": token.state, "visit": token.visit, "task": task.id} if task else {}
-        more = {"context": changes, "schedules": schedules}
-        data = {"event": event, "payload": payload, "arrival": arrival, **place}
-        data |= {name: value for name, value in more.items() if value}
-        seq = self.log(token, "event_deferred", key, **data)
-        self.use(token, key, event, payload)
-        self.held.append(Row(data, token=token.token, top=token.top, seq=seq))
+        more = {"state": token.state, "visit": token.visit, "task": task.id} if task else {}
+        more |= {k: v for k, v in (("context", changes), ("schedules", schedules)) if v}
+        data = {"event": event, "payload": payload, "arrival": arrival, **more}
+        self.log(token, "event_deferred", key, **data)
+        self.held.append(Row(data, token=token.token, top=token.top, seq=token.seq))
 
     def drop(self, held):
         self.held.remove(held)
@@ -357,27 +291,22 @@ class Model:
         if token.status != "active" or ("task" in held and place != (held.state, held.visit)):
             return self.drop(held)
         context = token.context | changes
-        verdict, *way = self.decide(token, event, held.payload, context)
-        if changes and not self.fits(self.flow(token.workflow), context):
-            verdict = NO_WAY
-        if verdict == TAKEN:
+        target, *way = self.decide(token, event, held.payload, context)
+        target = target if self.fits(self.flow(token.workflow), context) else NO_WAY
+        if target not in (TWO, NO_WAY):
             self.held.remove(held)
             self.log(token, "event_replayed", event=event)
             self.save(token, changes, held.get("schedules", ()))
-            return self.take(token, event, held.payload, *way)
+            return self.take(token, event, held.payload, target, *way)
         self.drop(held)
-        if verdict == TWO or event == "error":
-            self.fail(token, "…")
+        if target == TWO or event == "error":
+            self.stop(token, "failed", "…")
         elif "task" in held:
             self.fail_attempt(self.tasks[held.task], "…")
-        return None
-
-    # Requests about tasks.
 
     def claim(self, supervisor, states, request, most):
         last, granted = self.claims.get(supervisor, (None, ()))
-        repeated = [each for each in granted if request and request == last]
-        grants = [task for task, attempt in repeated if self.renewed(task, supervisor, attempt)]
+        grants = [t for t, a in granted if request == last and self.renewed(t, supervisor, a)]
         ready = [t for t in self.tasks.values() if t.status == "queued" and t.queue in states]
         ready = [t for t in ready if self.tokens[t.token].status == "active" and not grants]
         for task in sorted(ready, key=lambda t: (t.queued_at, t.id))[: most or 1]:
@@ -387,7 +316,7 @@ class Model:
             data = {"task": task.id, "supervisor": supervisor, "attempt": task.attempt}
             self.log(self.tokens[task.token], "task_claimed", **data)
             grants.append(task.id)
-        if request and grants and not (repeated and request == last and not ready):
+        if request and ready:
             self.claims[supervisor] = request, sorted((t, self.tasks[t].attempt) for t in grants)
         shown = [self.grant(self.tasks[task]) for task in grants]
         body = {"tasks": shown} if most else shown[0] if shown else None
@@ -415,85 +344,57 @@ class Model:
         need(task in self.tasks, "task_not_found")
         row = self.tasks[task]
         need(attempt is None or attempt >= row.attempt, "attempt_over")
-        need(attempt in (None, row.attempt), "task_not_held")
-        need(row.status in ("claimed", "waiting"), "task_not_held")
+        held = attempt in (None, row.attempt) and row.status in ("claimed", "waiting")
+        need(held, "task_not_held")
         return row, self.tokens[row.token]
 
-    def report(
-        self, task, kind, event="", payload=None, changes=None, schedules=(), error="", *,
-        attempt=None, supervisor=None,
-    ):  # fmt: skip
+    def report(self, task, kind, said, attempt=None, supervisor=None):
         row, token = self.worked_on(task, attempt)
         mine = (row.status, row.claimed_by) == ("claimed", supervisor)
         need(mine or (supervisor is None and kind != "waiting"), "task_not_held")
         if kind == "failed":
-            self.fail_attempt(row, error or "…")
+            self.fail_attempt(row, said or "…")
             return self.answer(token)
+        event, payload, changes, schedules = said
         context = token.context | (changes or {})
         need(self.fits(self.flow(token.workflow), context), "invalid_context")
-        for each in schedules:
-            known = each["event"] in self.flow(token.workflow)["events"]
-            good = known and self.carries(token, each["event"], each.get("payload"))
-            need(good, "invalid_payload")
+        fit = [self.carries(token, each["event"], each.get("payload")) for each in schedules]
+        need(all(fit), "invalid_payload")
         if kind == "waiting":
             self.save(token, changes, schedules)
-            self.release(row, token, "waiting")
+            self.close(row, "waiting")
             return self.answer(token)
         self.allow(event in self.state(token)["emits"], token, event)
         need(self.carries(token, event, payload), "invalid_payload")
         if token.status == "active":
             self.move(token, event, payload, changes, schedules)
         else:
-            verdict, *_ = self.decide(token, event, payload, context)
-            self.allow(verdict != NO_WAY, token, event)
+            self.allow(self.decide(token, event, payload, context)[0] != NO_WAY, token, event)
             self.hold(token, event, payload, row, changes, schedules)
-            self.release(row, token, "done")
+            self.close(row, "done")
         return self.answer(token)
 
-    def release(self, task, token, status):
-        task.update(status=status, lease_until=None)
-        self.log(token, f"task_{status}", task=task.id)
-
     def write(self, task, attempt, number, text=None, key=None, value=None):
-        """A note, or a memory write when there is a key."""
         row, token = self.worked_on(task, attempt)
-        last, row.number = row.number, max(number or 0, row.number)
         place = self.memory.setdefault((row.token, row.state), {})
-        if number is not None and number <= last:
-            pass
-        elif text is not None:
+        new, row.number = number is None or number > row.number, max(number or 0, row.number)
+        if new and text is not None:
             self.log(token, "note", task=task, text=text)
-        elif value is not None or key in place:
+        elif new and (value is not None or key in place):
             kind = "memory_deleted" if value is None else "memory_set"
             self.log(token, kind, state=row.state, memory_key=key)
-            place.pop(key, None)
-            place.update({} if value is None else {key: value})
+            kept = {name: each for name, each in {**place, key: value}.items() if each is not None}
+            self.memory[row.token, row.state] = kept
         return 204, None
 
-    # The clock.
+    def lapse(self, task):
+        if self.tasks[task].status == "claimed":
+            self.fail_attempt(self.tasks[task], f"{self.tasks[task].claimed_by} {OVER}")
 
-    def tick(self):
-        now = max(self.wall, self.now)
-        over = [t for t in self.tasks.values() if t.status == "claimed" and t.lease_until < now]
-        due = [timer for timer in self.timers.values() if self.is_due(timer, now)]
-        for task in sorted(over, key=lambda t: (t.lease_until, t.id)):
-            self.next_moment()
-            if task.status == "claimed":
-                self.fail_attempt(task, f"{task.claimed_by} {OVER}")
-        for timer in sorted(due, key=lambda t: (t.due_at, t.id)):
-            self.next_moment()
-            if self.is_due(timer, self.now):
-                self.ring(self.tokens[timer.token], timer)
-
-    def is_due(self, timer, now):
-        active = self.tokens[timer.token].status == "active"
-        return timer.status == "pending" and active and timer.due_at <= now
-
-    def ring(self, token, timer):
-        timer.status = "fired"
-        self.log(token, "timer_fired", event=timer.event)
-        if timer.kind == "timeout":
-            self.own_event(token, "timeout", None, f"{token.state!r} timed out: …")
-        else:
-            with contextlib.suppress(Refused):
-                self.move(token, timer.event, timer.payload)
+    def ring(self, number):
+        timer, token = self.timers[number], self.tokens[self.timers[number].token]
+        if timer.status == "pending" and token.status == "active":
+            timer.status = "fired"
+            self.log(token, "timer_fired", event=timer.event)
+            fatal = f"{token.state!r} timed out: …" if timer.kind == "timeout" else None
+            self.move(token, timer.event, timer.payload, fatal=fatal)

@@ -45,8 +45,13 @@ def plain(value: Any) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """A text that tells 1 from 1.0 and true."""
-    return json.dumps(value, sort_keys=True, default=str)
+    """A text that tells 1 from 1.0 and true; moments as the API writes them."""
+    return json.dumps(value, sort_keys=True, default=moment)
+
+
+def moment(at: datetime) -> str:
+    """ISO 8601 in UTC, without a fraction when it is none."""
+    return at.isoformat().replace("+00:00", "Z")
 
 
 @dataclass
@@ -92,14 +97,16 @@ class Twins:
     ) -> None:
         timers = _timers(schedules)
         command = ReportEvent(task, event, text(payload), text(changes), timers, **who)
-        self._ask(command, "report", task, "event", event, payload, changes, schedules, **who)
+        said = event, payload, changes, schedules
+        self._ask(command, "report", task, "event", said, **who)
 
     def report_waiting(self, task: int, changes: Any, schedules: list[Any], **who: Any) -> None:
         command = ReportWaiting(task, text(changes), _timers(schedules), **who)
-        self._ask(command, "report", task, "waiting", "", None, changes, schedules, **who)
+        said = "", None, changes, schedules
+        self._ask(command, "report", task, "waiting", said, **who)
 
     def report_failed(self, task: int, error: str, **who: Any) -> None:
-        self._ask(ReportFailed(task, error, **who), "report", task, "failed", error=error, **who)
+        self._ask(ReportFailed(task, error, **who), "report", task, "failed", error, **who)
 
     def note(self, task: int, attempt: int | None, number: int | None) -> None:
         command = AddNote(task, "a note", attempt, number)
@@ -118,8 +125,20 @@ class Twins:
             self.writer.clock.advance_wall(wall)
         self.model.wall = self.writer.clock.wall
         self.writer.run()
-        self.model.tick()
+        self._tick()
         self._compare()
+
+    def _tick(self) -> None:
+        """The model's clock: leases that are over, then timers that are due, oldest first."""
+        model = self.model
+        now = max(model.wall, model.now)
+        claimed = [task for task in model.tasks.values() if task.status == "claimed"]
+        pending = [timer for timer in model.timers.values() if timer.status == "pending"]
+        active = [timer for timer in pending if model.tokens[timer.token].status == "active"]
+        over = [(task.lease_until, "lapse", task.id) for task in claimed if task.lease_until < now]
+        due = [(timer.due_at, "ring", timer.id) for timer in active if timer.due_at <= now]
+        for _, command, number in sorted(over) + sorted(due):
+            model.play(command, number)
 
     def _ask(self, request: Request | Command, *asked: Any, **named: Any) -> None:
         self.writer.clock.advance_wall(0.001)
@@ -162,14 +181,10 @@ class Twins:
         ledger = self.writer.database.tables.ledger
         assert len(ledger) == sum(map(len, self.model.ledger.values()))
         for token, entries in self.model.ledger.items():
-            for expected in entries[self._compared.get(token, 0) :]:
-                entry = ledger[token, expected["seq"]]
-                assert (entry.at, entry.kind, entry.key) == (
-                    expected["at"],
-                    expected["kind"],
-                    expected["key"],
-                )
-                _same_data(entry, expected["data"])
+            for seq, at, kind, key, data in entries[self._compared.get(token, 0) :]:
+                entry = ledger[token, seq]
+                assert (entry.at, entry.kind, entry.key) == (at, kind, key)
+                _same_data(entry, data)
             self._compared[token] = len(entries)
 
     def _check_rules(self) -> None:
@@ -243,8 +258,6 @@ def _token(row: Token) -> dict[str, Any]:
         "seq": row.seq,
         "at": row.at,
         "parent": row.parent,
-        "parent_state": row.parent_state,
-        "parent_visit": row.parent_visit,
         "status": row.status.value,
         "state": row.state,
         "visit": row.visit,
@@ -252,7 +265,6 @@ def _token(row: Token) -> dict[str, Any]:
         "counts": row.counts,
         "entered_by": row.entered_by.value,
         "entered_at": row.entered_at,
-        "started_at": row.started_at,
         "paused_at": row.paused_at,
         "ended_at": row.ended_at,
     }
