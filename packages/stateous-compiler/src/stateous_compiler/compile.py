@@ -14,7 +14,7 @@ from stateous_compiler.compilation import begin
 from stateous_compiler.contract import contract_text
 from stateous_compiler.errors import InvalidWorkflow
 from stateous_compiler.files import write_whole
-from stateous_compiler.flow import load_flow
+from stateous_compiler.flow import LoadedFlow, load_flow
 from stateous_compiler.graph import build_graph, file_text
 from stateous_compiler.problems import Problem
 
@@ -46,7 +46,16 @@ def check_flow(flow: str | os.PathLike[str]) -> Checked:
         FlowImportError: the file does not give a workflow to compile.
         InvalidWorkflow: the workflow has problems; it carries all of them.
     """
-    compilation = begin(load_flow(os.fspath(flow)))
+    return check_loaded(load_flow(os.fspath(flow)))
+
+
+def check_loaded(loaded: LoadedFlow) -> Checked:
+    """Compile a workflow that is loaded already.
+
+    Raises:
+        InvalidWorkflow: the workflow has problems; it carries all of them.
+    """
+    compilation = begin(loaded)
     problems = find_problems(compilation)
     if problems:
         raise InvalidWorkflow(compilation.top.name, problems)

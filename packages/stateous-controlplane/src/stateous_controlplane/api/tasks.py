@@ -16,10 +16,11 @@ async def page_of_tasks(reading: Reading, query: bytes) -> Page:
     asked = task_page(query)
     if isinstance(asked, Refusal):
         return Page(refused(asked))
-    return await reading.run(lambda reads: _read_page(reads, asked))
+    return await reading.run(lambda reads: read_page(reads, asked))
 
 
-def _read_page(reads: Reads, asked: TaskPage) -> Page:
+def read_page(reads: Reads, asked: TaskPage) -> Page:
+    """The tasks that are asked for."""
     views, more = reads.tasks(asked.where, behind=asked.behind, limit=asked.limit)
     answer = Answer(200, f"[{','.join(map(task_json, views))}]".encode())
     return Page(answer, write_task_cursor(views[-1].task) if more and views else None)

@@ -48,7 +48,7 @@ class TokenReads:
             return refused(asked)
         token = call.parameters["token"]
         if not asked.wait:
-            return _token_answer(token, await self._reading.run(lambda reads: reads.token(token)))
+            return token_answer(token, await self._reading.run(lambda reads: reads.token(token)))
         with self._desk.follow(token) as follower:
             async with Wait(follower, call.receive, asked.wait) as wait:
                 first = view = await self._reading.run(lambda reads: reads.token(token))
@@ -58,7 +58,7 @@ class TokenReads:
                     if not await wait.changed():
                         break
                     view = await self._reading.run(lambda reads: reads.token(token))
-                return _token_answer(token, view)
+                return token_answer(token, view)
 
     async def history(self, call: Call) -> Answer:
         """`GET /tokens/{token}/history`."""
@@ -80,10 +80,10 @@ class TokenReads:
         asked = token_page(query, served=self._served)
         if isinstance(asked, Refusal):
             return Page(refused(asked))
-        return await self._reading.run(lambda reads: _read_page(reads, asked))
+        return await self._reading.run(lambda reads: read_page(reads, asked))
 
     async def _history(self, token: str, asked: HistoryPage) -> Answer:
-        return await self._reading.run(lambda reads: _read_history(reads, token, asked))
+        return await self._reading.run(lambda reads: read_history(reads, token, asked))
 
 
 _NO_ENTRIES: Final = Answer(200, b"[]")
@@ -93,13 +93,15 @@ def _ended(view: TokenView) -> bool:
     return not Status(view.status).live
 
 
-def _token_answer(token: str, view: TokenView | None) -> Answer:
+def token_answer(token: str, view: TokenView | None) -> Answer:
+    """What a read of one token answers, now."""
     if view is None:
         return refused(token_not_found(token))
     return Answer(200, token_json(view).encode())
 
 
-def _read_history(reads: Reads, token: str, asked: HistoryPage) -> Answer:
+def read_history(reads: Reads, token: str, asked: HistoryPage) -> Answer:
+    """The entries that are asked for and there, now."""
     # Made into bytes here, on the thread that reads: a history can be long.
     entries = reads.history(token, after=asked.after, limit=asked.limit)
     if entries is None:
@@ -107,7 +109,8 @@ def _read_history(reads: Reads, token: str, asked: HistoryPage) -> Answer:
     return Answer(200, f"[{','.join(map(entry_json, entries))}]".encode())
 
 
-def _read_page(reads: Reads, asked: TokenPage) -> Page:
+def read_page(reads: Reads, asked: TokenPage) -> Page:
+    """The tokens that are asked for."""
     views, more = reads.tokens(
         asked.where, behind=asked.behind, limit=asked.limit, max_bytes=MAX_PAGE_BYTES
     )

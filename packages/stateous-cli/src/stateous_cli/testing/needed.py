@@ -1,0 +1,23 @@
+"""What the testing kit says when a package that it needs is not installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+
+def require(*packages: str) -> None:
+    """Look for ``packages`` without importing them.
+
+    Raises:
+        ModuleNotFoundError: some are missing; the sentence says what to install.
+    """
+    missing = [package for package in packages if find_spec(package) is None]
+    if not missing:
+        return
+    distributions = " and ".join(package.replace("_", "-") for package in missing)
+    verb = "is" if len(missing) == 1 else "are"
+    raise ModuleNotFoundError(
+        f"stateous_cli.testing needs {distributions}, which {verb} not installed: build the "
+        "wheels with `make wheels`, then run: pip install --find-links dist 'stateous-cli[dev]'",
+        name=missing[0],
+    )
