@@ -6,10 +6,13 @@ STAMP  := $(VENV)/.stamp
 PKGS   := $(sort $(wildcard packages/*))
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= auto
+# Of the images.
+TAG    ?= dev
+SOAK   ?= 20
 # uv trusts what the system trusts, as pip does.
 export UV_SYSTEM_CERTS := 1
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types fmt bench bench-quick wheels lock clean
+.PHONY: help setup demo test soak lint types fmt bench bench-quick wheels images secrets compose-demo lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +36,11 @@ demo: $(STAMP) ## run the main job on an embedded SQLite file, and show it
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP) ## all tests: in parallel first, then those that measure time, alone
-	$(PYTEST) -q -n $(WORKERS) -m 'not timing'
+	$(PYTEST) -q -n $(WORKERS) --dist loadgroup -m 'not timing'
 	$(PYTEST) -q -m timing
+
+soak: $(STAMP) ## supervisors and control planes die for half an hour (SOAK=20 times what `make test` has)
+	STATEOUS_SOAK=$(SOAK) $(PYTEST) -q -s tests/chaos/test_many_deaths.py
 
 lint: $(STAMP) ## format, lint and import rules
 	$(BIN)/ruff format --check .
@@ -58,10 +64,39 @@ wheels: $(STAMP) ## build the six wheels into dist/
 	@rm -rf dist
 	$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w dist $(addsuffix /,$(PKGS))
 
-lock: $(STAMP) ## write requirements-dev.lock again
+images: wheels ## build the images of control plane, supervisor and command (TAG=dev), and the example's
+	@for image in controlplane supervisor cli; do \
+	   echo "stateous-$$image:$(TAG)"; \
+	   docker build -q -f images/$$image.Dockerfile -t stateous-$$image:$(TAG) \
+	     --build-arg VERSION=$$($(BIN)/python -c "from importlib.metadata import version; print(version('stateous-$$image'))") \
+	     --build-arg REVISION=$$(git rev-parse HEAD 2>/dev/null || echo unknown) . >/dev/null || exit; \
+	 done
+	@echo "sdlc-supervisor:$(TAG)"
+	@docker build -q -t sdlc-supervisor:$(TAG) --build-arg SUPERVISOR_IMAGE=stateous-supervisor:$(TAG) \
+	   examples/sdlc-supervisor >/dev/null
+
+secrets: secrets/database-url ## draw the database's password, once, for the compose file
+
+# A container's user must read them, so they are open; the folder is not.
+secrets/database-url:
+	@mkdir -p -m 700 secrets
+	@rm -f secrets/database-*
+	@$(PYTHON) -c 'import secrets; print(secrets.token_hex(24), end="")' > secrets/database-password
+	@printf 'postgresql://stateous:%s@database:5432/stateous' "$$(cat secrets/database-password)" > $@
+	@chmod 444 secrets/database-*
+
+compose-demo: images secrets ## the same as `make demo`, with Postgres and containers (needs Docker)
+	@STATEOUS_TAG=$(TAG) examples/compose-demo.sh
+
+lock: $(STAMP) ## write requirements-dev.lock, and the locks of the images, again
 	$(BIN)/uv lock -q
 	$(BIN)/uv export -q --no-emit-workspace --no-header --format requirements-txt -o requirements-dev.lock
+	$(call image-lock,controlplane,--package stateous-cli --extra controlplane)
+	$(call image-lock,supervisor,--package stateous-supervisor)
+	$(call image-lock,cli,--package stateous-cli)
 	@rm -f uv.lock
+
+image-lock = $(BIN)/uv export -q $(2) --no-dev --no-emit-workspace --no-header --format requirements-txt -o images/$(1).lock
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
