@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stand-in for the official image's entrypoint: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB, *.sql/*.sh in /docker-entrypoint-initdb.d
+# Stand-in for the official image's entrypoint: POSTGRES_USER, POSTGRES_PASSWORD(_FILE), POSTGRES_DB, *.sql/*.sh in /docker-entrypoint-initdb.d
 set -eu
 if [ "$(id -u)" = 0 ]; then
   mkdir -p "$PGDATA" /var/run/postgresql
@@ -7,6 +7,7 @@ if [ "$(id -u)" = 0 ]; then
   exec setpriv --reuid postgres --regid postgres --init-groups "$0" "$@"
 fi
 if [ "$1" = postgres ] && [ ! -s "$PGDATA/PG_VERSION" ]; then
+  [ -z "${POSTGRES_PASSWORD_FILE:-}" ] || POSTGRES_PASSWORD=$(cat "$POSTGRES_PASSWORD_FILE")
   : "${POSTGRES_PASSWORD:?POSTGRES_PASSWORD must be set}"
   user=${POSTGRES_USER:-postgres}; db=${POSTGRES_DB:-$user}
   pw=$(mktemp); printf '%s\n' "$POSTGRES_PASSWORD" > "$pw"
