@@ -1,14 +1,12 @@
 """A naive model of the control plane: a second reading of `docs/spec/wire.md` 3, over plain dicts.
 
-It shares no code with the engine. A guard is a callable beside its text; an answer is status, code
-and body; ``…`` ends a text of which only the beginning counts.
+It shares no code with the engine. Guards and schemas are callables that stand beside their texts;
+an answer is status, code and body; ``…`` ends a text of which only the beginning counts.
 """
 
 # ruff: noqa: RET503
 import re
 from datetime import timedelta
-
-from jsonschema_rs import is_valid
 
 LEASE, OVER = timedelta(minutes=2), "stopped answering: no heartbeat for 2 minutes"
 LIVE, NO_WAY, TWO = ("active", "paused"), "no way", "two guards"
@@ -23,8 +21,9 @@ def need(holds, code):
 
 
 class Model:
-    def __init__(self, document, guards, wall):
-        self.document, self.guards, self.wall, self.now = document, guards, wall, wall
+    def __init__(self, document, guards, valid, wall):
+        self.document, self.guards, self.valid = document, guards, valid
+        self.wall = self.now = wall
         self.tokens, self.tasks, self.timers, self.ledger = {}, {}, {}, {}
         self.keys, self.memory, self.claims, self.held = {}, {}, {}, []
 
@@ -49,7 +48,7 @@ class Model:
 
     def fits(self, named, value):
         model = named.get("context") or named.get("payload")
-        return model is None or is_valid(self.document["schemas"][model], value)
+        return model is None or self.valid[model](value)
 
     def carries(self, token, event, payload):
         shape = self.flow(token.workflow)["events"].get(event)

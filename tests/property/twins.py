@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from jsonschema_rs import validator_for
+
 from stateous.json import JsonText
 from stateous_controlplane.engine.commands import (
     AddNote,
@@ -30,9 +32,10 @@ from stateous_controlplane.engine.invariants import broken_rules
 from stateous_controlplane.engine.rows import Entry, Task, Timer, Token
 from stateous_controlplane.store.held import held_event
 from tests.property.naive_model import Model
-from tests.property.random_workflows import GUARDS
+from tests.property.random_workflows import GUARDS, SCHEMAS
 from tests.support.writer import NOON, Writer
 
+VALID = {name: validator_for(schema).is_valid for name, schema in SCHEMAS.items()}
 STEERING = {"pause": Pause, "resume": Resume, "cancel": Cancel}
 
 
@@ -65,7 +68,7 @@ class Twins:
     _checked: datetime = NOON
 
     def __post_init__(self) -> None:
-        self.model = Model(self.document, GUARDS, NOON)
+        self.model = Model(self.document, GUARDS, VALID, NOON)
         self.writer = Writer(self.document)
 
     # ── asking ──────────────────────────────────────────────────────────
