@@ -1,10 +1,13 @@
 import asyncio
 import threading
+import time
 
 import pytest
 
-from stateous_supervisor.loops.heartbeat import Pulse
+from stateous_supervisor.loops.heartbeat import HeartbeatLoop, Pulse
+from stateous_supervisor.messages import Attempt
 from stateous_supervisor.pace import Pace
+from stateous_supervisor.session import Held
 from stateous_supervisor.watch import LoopWatch
 
 
@@ -70,3 +73,113 @@ def test_a_loop_that_does_not_turn_names_its_task():
     loop.run_until_complete(asyncio.sleep(0))
     assert watch.look(162) is None
     loop.close()
+
+
+# Beats that do not come back
+
+
+class Line:
+    """What the clients of a loop speak to: the n-th call does what the n-th entry says."""
+
+    def __init__(self, *calls):
+        self.calls = list(calls)
+        self.made = []
+        self.asked = []
+        self.lease = None
+
+    def connect(self, deadline):
+        self.made.append(deadline)
+        return self
+
+    def heartbeat(self, supervisor, tasks):
+        call = self.calls[len(self.asked)] if len(self.asked) < len(self.calls) else None
+        self.asked.append(threading.current_thread())
+        if call is not None:
+            call()
+        return []
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def beating(caplog):
+    loops = []
+
+    def begin(line, **pace):
+        renewed = []
+        turning = asyncio.new_event_loop()
+        turning.close()
+        loop = HeartbeatLoop(
+            supervisor="box-a",
+            url="http://plane",
+            connect=line.connect,
+            held=lambda: [Held(Attempt(1, 1), on_loop=False)],
+            renewed=lambda attempts, at: renewed.append(at),
+            lost=lambda attempts: None,
+            lease=lambda: None,
+            watch=LoopWatch(turning, limit=60),
+            pace=Pace(heartbeat=0.02, backoff=(0.01,), **pace),
+            clock=time.monotonic,
+        )
+        loops.append(loop)
+        loop.start()
+        return renewed
+
+    yield begin
+    for loop in loops:
+        loop.close(10)
+
+
+def until(reached):
+    for _ in range(2000):
+        if reached():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it did not happen")
+
+
+def test_a_call_that_hangs_is_left_alone_and_others_beat_on(beating, caplog):
+    stuck = threading.Event()
+    line = Line(lambda: stuck.wait(30))
+    renewed = beating(line, beat_timeout=0.05)
+    until(lambda: len(renewed) >= 3)
+    assert len(set(line.asked[:2])) == 2, "a thread of its own"
+    assert len(line.made) == 2, "and a connection of its own, which the later ones share"
+    assert (
+        "cannot reach the control plane at http://plane (no answer within 0.02 seconds); "
+        "trying again in 0.01s"
+    ) in caplog.text
+    stuck.set()
+
+
+def test_what_a_late_call_brings_counts_and_its_connection_serves_the_next(beating):
+    slow = [threading.Event() for _ in range(2)]
+    line = Line(*(lambda it=it: it.wait(30) for it in slow))
+    renewed = beating(line, beat_timeout=0.05)
+    until(lambda: len(line.asked) >= 2)
+    made = len(line.made)
+    for it in slow:
+        it.set()
+    until(lambda: len(renewed) >= 5)
+    assert len(line.made) <= made + 1
+
+
+def test_calls_that_never_come_back_are_bounded(beating):
+    never = threading.Event()
+    line = Line(*[lambda: never.wait(30)] * 100)
+    beating(line, beat_timeout=0.01)
+    until(lambda: len(line.asked) == 8)
+    time.sleep(0.2)
+    assert len(line.asked) == 8
+    never.set()
+
+
+def test_another_failure_is_logged_and_the_next_comes(beating, caplog):
+    def broken():
+        raise ZeroDivisionError
+
+    renewed = beating(Line(broken))
+    until(lambda: renewed)
+    assert "a heartbeat failed" in caplog.text
+    assert "ZeroDivisionError" in caplog.text

@@ -32,7 +32,9 @@ class Desk:
         self.ended = queue.Queue()
         self.written = []
         self.outbox = Outbox.open(folder, written=self.written.extend)
-        self.runner = Runner(self.outbox, lambda *end: self.ended.put(end), folder=Path(__file__).parent)
+        self.runner = Runner(
+            self.outbox, lambda *end: self.ended.put(end), folder=Path(__file__).parent
+        )
 
     def start(self, task, call):
         grant = {

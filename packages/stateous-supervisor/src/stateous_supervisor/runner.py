@@ -216,6 +216,11 @@ class Runner:
     async def _stop_when_done(self, tasks: set[asyncio.Task[JsonObject]]) -> None:
         if tasks:
             await asyncio.wait(tasks)
+        # What routines began and left is cancelled as `asyncio.run` does it.
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
         await self.loop.shutdown_asyncgens()
         self.loop.stop()
 
