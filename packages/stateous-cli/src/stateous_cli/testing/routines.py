@@ -94,7 +94,7 @@ class Cast:
         if emitted != expected:
             raise RehearsalError(
                 f"the contract of {_place(function)} is for another version of the workflow: "
-                f"there {ref.name!r} emits {_listed(emitted)}, and here {_listed(expected)}"
+                f"there {ref.name!r} emits {_listed(sorted(emitted))}, and here {_listed(sorted(expected))}"
             )
         self.routines[ref.name] = Routine(ref, function, _place(function), _is_async(function))
 
