@@ -17,9 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.property.random_workflows import DECLARED, documents
 from tests.property.twins import Twins
 
-#: Its children fit, the children of its children do not.
-LONG = "L" * 108
-IDS = ("T-2", "T-2", "T-3", "t-1", LONG, "T-1.p.2.right", "T-1.Q.1.left", "T-1.a.1.left", "")
+#: The ids of children get 128 characters at most: of the first fits each, of the second `left` alone,
+#: of the third some of the children's children.
+LONG = ("L" * 118, "M" * 119, "N" * 108)
+IDS = ("T-2", "T-2", "T-3", "t-1", *LONG, "T-1.p.2.right", "T-1.Q.1.left", "T-1.a.1.left", "")
 LIVE = ("active", "paused")
 
 payloads = st.sampled_from([{"m": 1}, {"m": 2}, None, {}, {"m": 1, "x": 2}, {"m": "wrong"}])
