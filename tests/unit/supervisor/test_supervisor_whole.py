@@ -53,7 +53,8 @@ class Run:
 
     def __init__(self, folder, **options):
         self.folder = folder
-        self.supervisor = Supervisor(folder, pace=options.pop("pace", QUICK))
+        made = {key: options.pop(key) for key in ("clock",) if key in options}
+        self.supervisor = Supervisor(folder, pace=options.pop("pace", QUICK), **made)
         self.options = options
         self.code = None
         self.error = None
@@ -88,7 +89,7 @@ def start(write_folder, plane, caplog):
     runs = []
 
     def start_(folder=None, **files):
-        options = {key: files.pop(key) for key in ("pace", "at") if key in files}
+        options = {key: files.pop(key) for key in ("pace", "at", "clock") if key in files}
         tasks = files.pop("tasks", 4)
         folder = folder or write_folder(plane.url, tasks=tasks, **files)
         run = Run(folder, **options)
@@ -740,3 +741,145 @@ def test_a_folder_whose_routines_do_not_load_is_refused_and_lets_go_of_its_outbo
     with pytest.raises(SupervisorError, match=r"^cannot load the routines in .*: ValueError: x$"):
         run.end()
     Outbox.open(run.folder, written=lambda _: None).close()
+
+
+# A process, or its host, that stood still
+
+
+class Clock:
+    """A clock that can be set forward, as the one of a suspended host is."""
+
+    def __init__(self):
+        self.gone = 0.0
+
+    def __call__(self):
+        return time.monotonic() + self.gone
+
+
+#: Heartbeats of their own come too late to help: each message is asked after for itself.
+UNSEEN = Pace(claim_grace=0.05, heartbeat=1e6)
+
+
+@pytest.mark.parametrize("still_ours", [True, False])
+def test_a_report_whose_lease_ran_out_unseen_is_asked_after_first(plane, start, caplog, still_ours):
+    clock = Clock()
+    plane.grant(1)
+    run = start(work=HOLD, pace=UNSEEN, clock=clock)
+    assert run.module().begun.wait(10)
+    clock.gone = 121
+    if not still_ours:
+        plane.lost.add(1)
+    run.module().gate.set()
+    plane.wait_for("/heartbeat")
+    plane.grant(2)
+    plane.wait_for("/tasks/2/report")
+    run.stop()
+    assert run.end() == 0
+    assert plane.bodies("/heartbeat") == [{"supervisor": "box-a", "tasks": [1]}]
+    assert plane.bodies("/tasks/1/report") == ([report()] if still_ours else [])
+    assert (
+        "task 1 of INV-1: the lease of attempt 1 ran out before its report could go; the report "
+        "is dropped" in caplog.text
+    ) is not still_ours
+    assert rows(run.folder) == []
+
+
+def test_a_note_of_a_routine_whose_lease_ran_out_unseen_tells_that_it_is_lost(plane, start, caplog):
+    clock = Clock()
+    plane.grant(1)
+    run = start(
+        work=routine("begun.set()\ngate.wait(30)\nctx.note('late')\nthreading.Event().wait(0.5)"),
+        pace=UNSEEN,
+        clock=clock,
+    )
+    assert run.module().begun.wait(10)
+    clock.gone = 121
+    plane.lost.add(1)
+    run.module().gate.set()
+    until(lambda: "the control plane took it back; cancelling its routine" in caplog.text)
+    run.stop()
+    assert run.end() == 0
+    assert plane.bodies("/note") == plane.bodies("/tasks/1/report") == []
+    assert rows(run.folder) == []
+
+
+def test_while_nobody_can_be_asked_a_lease_in_doubt_keeps_its_report(plane, start):
+    clock = Clock()
+    plane.answers["/heartbeat"] = unreachable(2)
+    plane.grant(1)
+    run = start(work=HOLD, pace=Pace(claim_grace=0.05, heartbeat=1e6, backoff=(0.01,)), clock=clock)
+    assert run.module().begun.wait(10)
+    clock.gone = 121
+    run.module().gate.set()
+    assert plane.wait_for("/tasks/1/report") == [report()]
+    assert len(plane.bodies("/heartbeat")) == 3
+    run.stop()
+    assert run.end() == 0
+
+
+def test_a_claim_that_slept_through_its_lease_is_in_doubt_from_the_start(plane, start):
+    clock = Clock()
+
+    def granted_long_ago(body):
+        clock.gone += 150
+        return plane._usual("/tasks/claim", body)
+
+    plane.answers["/claim"] = granted_long_ago
+    plane.grant(1)
+    run = start(work=SUBMIT, pace=UNSEEN, clock=clock)
+    plane.wait_for("/tasks/1/report")
+    paths = [path for path, _ in plane.requests]
+    assert paths.index("/tasks/heartbeat") < paths.index("/tasks/1/report")
+    run.stop()
+    assert run.end() == 0
+
+
+def test_a_process_that_stood_still_says_so(plane, start, caplog):
+    clock = Clock()
+    plane.grant(1)
+    run = start(work=HOLD, clock=clock)
+    assert run.module().begun.wait(10)
+    clock.gone = 300
+    until(lambda: "this process stood still for 300 s" in caplog.text)
+    plane.wait_for("/heartbeat")
+    run.module().gate.set()
+    plane.wait_for("/tasks/1/report")
+    run.stop()
+    assert run.end() == 0
+
+
+# What follows a failure
+
+
+@pytest.mark.parametrize(
+    ("answer", "follows"),
+    [
+        ({"state": "draft", "visit": 1, "status": "active"}, "it is tried again"),
+        ({"state": "draft", "visit": 1, "status": "failed"}, "no retry is left, and the token has"),
+    ],
+)
+def test_what_follows_a_failure_is_told_with_its_line(plane, start, caplog, answer, follows):
+    token = {"token": "INV-1", "context": {}, "entered_at": "2027-03-01T09:12:00Z"} | answer
+    plane.answers["/report"] = answers((200, token))
+    plane.grant(1)
+    run = start(work=routine("check(ctx)") + "def check(ctx):\n    raise ValueError('boom')\n")
+    until(lambda: "attempt 1 failed" in caplog.text)
+    run.stop()
+    assert run.end() == 0
+    assert (
+        "task 1 of INV-1: the routine of draft raised in attempt 1 (work.py, line 9, in check): "
+        "ValueError: boom" in caplog.text
+    )
+    assert f"task 1 of INV-1: attempt 1 failed: {follows}" in caplog.text
+
+
+def test_a_wrong_result_is_told_with_the_line_of_its_routine(plane, start, caplog):
+    plane.grant(1)
+    run = start(work=routine("return 5"))
+    plane.wait_for("/tasks/1/report")
+    run.stop()
+    assert run.end() == 0
+    assert (
+        "task 1 of INV-1: the routine of draft failed in attempt 1 (work.py, line 5): the routine "
+        "of 'draft' returned 5; it may return submitted, or None to wait" in caplog.text
+    )
