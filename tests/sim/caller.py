@@ -65,7 +65,8 @@ class Caller:
             if self._to_start and self._chance.random() < 0.3:
                 self._send(self._until_answered(calls.start(self._to_start.pop(), None)))
             elif self._wild():
-                self._act()
+                for _ in range(self._chance.choice((1, 1, 1, 1, 4))):
+                    self._act()
             else:
                 self._help()
 
@@ -80,11 +81,11 @@ class Caller:
         match self._chance.randrange(12):
             case 0 | 1:
                 self._fire_with_key(token)
-            case 2:
+            case 2 | 7:
                 self._send(self._once(self._fire(token, self._event_of(token), None)))
             case 3 | 4 | 5:
-                how = "resume" if top.status is Status.PAUSED else "pause"
-                self._send(self._once(calls.steer(top.token, how)))
+                paused = top.status is Status.PAUSED
+                self._send(self._once(calls.steer(top.token, "resume" if paused else "pause")))
             case 6 if self._chance.random() < 0.3:
                 self._send(self._once(calls.steer(top.token, "cancel")))
             case _:

@@ -2,7 +2,7 @@
 
 It is made of the product's own parts: the API's shapes make commands of bodies, the sequencer
 decides and commits, the store takes and renews the hold. What the server does with threads and
-sockets is done here with happenings: what arrives within a few milliseconds is one batch, and while
+sockets is done here with happenings: what arrives until the process gets its turn is one batch, and while
 the process is frozen whatever arrives waits in its sockets.
 
 It always starts as a standby: it tries each second to take the hold, and listens once it has it.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -21,7 +21,7 @@ from stateous.wire.headers import LEASE
 from stateous.wire.problems import Refusal
 from stateous_client.protocol.courses import Sleep
 from stateous_client.protocol.exchange import Answer, Request
-from stateous_controlplane import answers
+from stateous_controlplane import answers as replies
 from stateous_controlplane.api import commands, outcomes
 from stateous_controlplane.api.bodies import read_object
 from stateous_controlplane.engine.commands import Claim
@@ -31,7 +31,7 @@ from stateous_controlplane.store.port import HoldLost
 from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.sequencer import Sequencer, Terms
 from stateous_controlplane.writer.submission import Submission
-from tests.sim.timeline import Crashed, Host
+from tests.sim.timeline import Crashed, Host, Steps
 from tests.sim.witness import Violation, Witness
 
 #: How the API reads each request that changes something (`docs/spec/wire.md` 2).
@@ -113,10 +113,11 @@ class ControlPlane:
         if self.sequencer is None or self.host.frozen:
             return
         self._tell("stops")
+        self._busy = True
         self.host.guarded(self._wind_up)
         self.host.crash()
 
-    def _starting(self) -> Iterator[Any]:
+    def _starting(self) -> Steps:
         self.store = store = self._open_store()
         self.holder = self._name()
         while store.take_hold(self.holder, self.host.now()) is not None:
@@ -145,7 +146,7 @@ class ControlPlane:
         self._tell("has lost the hold")
         self.host.run(self._leave())
 
-    def _leave(self) -> Iterator[Any]:
+    def _leave(self) -> Steps:
         yield Sleep(0.5)
         raise Crashed
 
@@ -164,7 +165,9 @@ class ControlPlane:
         """A request has arrived on a connection."""
         caller = _Caller(request, answer)
         self._mailbox.append(caller)
-        self.host.timeline.after(self.host.timeline.random.uniform(0.0, 0.004), self._work)
+        timeline = self.host.timeline
+        longest = 0.15 if timeline.chance(0.2) else 0.004
+        timeline.after(timeline.random.uniform(0.0, longest), self._work)
         return caller.hang_up
 
     def _read_mailbox(self) -> None:
@@ -178,10 +181,11 @@ class ControlPlane:
             if isinstance(asked, Claim):
                 submission.deadline = self.host.monotonic() + asked.wait
             self._callers[submission] = caller
+            self._witness.asked(asked)
             self.sequencer.submit(submission)
 
-    def _deliver(self, given: list[tuple[Submission, answers.Answer]], tokens: set[str]) -> None:
-        for submission, answer in given:
+    def _deliver(self, answers: list[tuple[Submission, replies.Answer]], tokens: set[str]) -> None:
+        for submission, answer in answers:
             caller = self._callers.pop(submission, None)
             if caller is None:
                 raise Violation(f"{submission.request} was answered twice")

@@ -171,12 +171,13 @@ class _Process:
         self._host = host
         self._steps = steps
         self._over = False
+        self._stepping = False
         self._waits = 0
 
     def kill(self) -> None:
-        """It does not go on. One that is killed by its own step has ended anyway."""
+        """It does not go on. One that is killed by its own step is closed when that is done."""
         self._over = True
-        if not self._steps.gi_running:
+        if not self._stepping:
             self._steps.close()
 
     def go_on(self, value: Any) -> None:
@@ -190,12 +191,15 @@ class _Process:
         self._host.guarded(lambda: self._step(value))
 
     def _step(self, value: Any) -> None:
+        self._stepping = True
         try:
             step = self._steps.send(value)
         except StopIteration:
             self._over = True
             self._host.forget(self)
             return
+        finally:
+            self._stepping = False
         if self._over:
             self._steps.close()
             return

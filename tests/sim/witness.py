@@ -6,7 +6,8 @@ entry at its commit, and it compares both with what callers were told:
 * **the fence**: nobody commits but who took the hold last;
 * **durability**: whatever was answered is on record at that moment, and stays there unchanged;
 * **exactly once**: everything that a caller sends carries a mark of its own, and no mark is found
-  twice; a refused event without a key is found nowhere; `201` is said once;
+  twice; `201` is said once;
+* **a refusal is the truth**: what was refused as often as it was asked for is found nowhere;
 * **grants**: an attempt is granted to one request only, and run once;
 * **reports**: one outcome for each attempt, within that attempt, behind all of its notes;
 * **memory**: no older write covers a newer one;
@@ -82,8 +83,9 @@ class Witness:
         self.landed: Counter[str] = Counter()
         self._places: dict[str, tuple[str, int]] = {}
         self._deferred: set[str] = set()
-        self._refused: set[str] = set()
-        self._steered: Counter[tuple[str, str]] = Counter()
+        self._asked: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._steered: Counter[str] = Counter()
         self._attempts: dict[int, int] = {}
         self._outcomes: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
         self._grants: dict[tuple[int, int], tuple[str, str | None]] = {}
@@ -139,18 +141,23 @@ class Witness:
                 if entry.kind in outcomes:
                     raise Violation(f"{entry.kind} twice in one attempt of task {task}")
                 outcomes.append(entry.kind)
-            case "paused" | "resumed" | "cancelled":
-                self._steered[entry.kind, entry.token] += 1
+            case "paused" | "resumed" | "cancelled" if "." not in entry.token:
+                # A child's id has dots; what is steered is its top token.
+                self._land(f"{entry.kind} {entry.token}", place, once=False)
             case _:
                 pass
 
-    def _land(self, mark: str, place: tuple[str, int]) -> None:
+    def _land(self, mark: str, place: tuple[str, int], *, once: bool = True) -> None:
         self.landed[mark] += 1
         self._places.setdefault(mark, place)
-        if self.landed[mark] > 1:
+        if once and self.landed[mark] > 1:
             raise Violation(f"{mark!r} was applied twice: at {self._places[mark]} and {place}")
-        if mark in self._refused:
-            raise Violation(f"{mark!r} was refused, and applied at {place}")
+        self._check_refusals(mark)
+
+    def _check_refusals(self, mark: str) -> None:
+        refused = self._refused[mark]
+        if refused and self.landed[mark] > self._asked[mark] - refused:
+            raise Violation(f"{mark!r} was refused, and applied at {self._places[mark]}")
 
     def _check_times(self, before: Tables, changes: Changes) -> None:
         fired = {(e.token, e.kind): e.at for e in changes.entries if e.kind == "timer_fired"}
@@ -194,6 +201,12 @@ class Witness:
 
     # ── answers ─────────────────────────────────────────────────────────
 
+    def asked(self, request: object) -> None:
+        """A control plane has read this request."""
+        mark = _marked(request)
+        if mark is not None:
+            self._asked[mark] += 1
+
     def answered(self, request: object, answer: Answer) -> None:
         """A control plane lets this answer out: what it says must be on record now."""
         if answer.status == 500:
@@ -201,32 +214,25 @@ class Witness:
         if answer.status == 503:
             return
         done = answer.status < 300
+        mark = _marked(request)
+        if mark is not None and not done:
+            self._refused[mark] += 1
+            self._check_refusals(mark)
         match request:
             case Start(token=token) if done:
                 if token not in self._database.tables.tokens:
                     raise Violation(f"{token} was answered, and is not on record")
                 if answer.status == 201:
                     self._land(f"201 of {token}", (token, 1))
-            case Fire(payload=payload, key=key):
-                mark = mark_of(None if payload is None else payload.value)
-                assert mark is not None
-                if done:
-                    self._must_have_landed(mark)
-                elif key is None:
-                    self._refused.add(mark)
-                    if self.landed[mark]:
-                        raise Violation(f"{mark!r} was refused, and applied")
             case ReportEvent() | ReportWaiting() | ReportFailed() if done:
                 self._check_report(request)
-            case AddNote(text=text) if done:
-                self._must_have_landed(text)
-            case WriteMemory(key=key) if done and key != SHARED_KEY:
-                self._must_have_landed(key)
-            case Pause(token=token) | Resume(token=token) | Cancel(token=token) if done:
-                place = _STEERED[type(request)], token
-                self._steered[place] -= 1
-                if self._steered[place] < 0:
-                    raise Violation(f"{token} was answered to be {place[0]}, and was not")
+            case Pause() | Resume() | Cancel() if done:
+                assert mark is not None
+                self._steered[mark] += 1
+                if self._steered[mark] > self.landed[mark]:
+                    raise Violation(f"{mark!r} was answered, and is not so")
+            case Fire() | AddNote() | WriteMemory() if done and mark is not None:
+                self._must_have_landed(mark)
             case Claim():
                 self._check_grants(request, answer)
             case _:
@@ -247,8 +253,8 @@ class Witness:
                 raise Violation(f"two reports of the attempt {attempt} were accepted")
             self._reported.add(attempt)
         match report:
-            case ReportEvent(payload=payload):
-                mark = mark_of(None if payload is None else payload.value)
+            case ReportEvent():
+                mark = _marked(report)
                 assert mark is not None
                 self._must_have_landed(mark)
                 seq = self._places[mark][1]
@@ -316,6 +322,21 @@ class Witness:
             lost = sorted(self.entries.keys() - tables.ledger.keys())
             raise Violation(f"the ledger is not what was committed; lost: {lost}")
         self.check_families({each.top for each in tables.tokens.values()})
+
+
+def _marked(request: object) -> str | None:
+    """By what the effect of a request is known in the ledger."""
+    match request:
+        case Fire(payload=payload) | ReportEvent(payload=payload):
+            return mark_of(None if payload is None else payload.value)
+        case AddNote(text=text):
+            return text
+        case WriteMemory(key=key):
+            return key if key != SHARED_KEY else None
+        case Pause(token=token) | Resume(token=token) | Cancel(token=token):
+            return f"{_STEERED[type(request)]} {token}"
+        case _:
+            return None
 
 
 def mark_of(payload: Any) -> str | None:

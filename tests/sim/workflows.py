@@ -22,7 +22,7 @@ from tests.sim.supervisor import Play, Supervisor
 from tests.sim.witness import SHARED_KEY
 from tests.support.graphs import flow, graph
 
-_ANY: Final = {"type": "object"}
+_ANY: Final[JsonObject] = {"type": "object"}
 _EVENTS: Final = (
     "done", "again", "stuck", "withdrawn", "signed", "rejected", "nudged", "ok",
 )  # fmt: skip

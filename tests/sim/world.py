@@ -17,6 +17,7 @@ from hashlib import sha256
 from itertools import count
 from typing import Final
 
+from stateous_controlplane.startup import Workflow
 from stateous_controlplane.store.memory.database import MemoryDatabase
 from stateous_controlplane.store.port import CommitUnknown, DatabaseBusy
 from tests.sim import supervisor as supervisors
@@ -73,17 +74,7 @@ class World:
         self._lease = timedelta(seconds=chance.choice((6, 8, 16)))
         # On one host the row of a dead process means nothing; on two it counts for 30 s.
         names = chance.choice((("cp-1", "cp-2"), ("cp", "cp")))
-        self.planes = [
-            ControlPlane(
-                self._host(f"plane-{number}"),
-                workflow,
-                self.witness,
-                lease=self._lease,
-                open_store=lambda number=number: self._store(number),
-                name=lambda name=name: f"{name}:{next(self._marks)}:{chance.getrandbits(32):08x}",
-            )
-            for number, name in enumerate(names)
-        ]
+        self.planes = [self._plane(f"plane-{n}", name, workflow) for n, name in enumerate(names)]
         routines = Routines(machine, chance, self._mark, lambda: self.storm)
         self.boxes = [
             Supervisor(
@@ -104,6 +95,29 @@ class World:
             mark=self._mark,
             wild=lambda: self.storm,
         )
+
+    def _plane(self, name: str, host: str, workflow: Workflow) -> ControlPlane:
+        def open_store() -> SimulatedStore:
+            return SimulatedStore(
+                self.database,
+                point=lambda point: self._plane_point(plane, point),
+                committed=self.witness.committed,
+                taken=self.witness.taken,
+            )
+
+        plane = ControlPlane(
+            self._host(name),
+            workflow,
+            self.witness,
+            lease=self._lease,
+            open_store=open_store,
+            name=lambda: f"{host}:{next(self._marks)}:{self.chance.getrandbits(32):08x}",
+        )
+        return plane
+
+    @property
+    def _parts(self) -> list[ControlPlane | Supervisor]:
+        return [*self.planes, *self.boxes]
 
     def _host(self, name: str, timeout: float | None = None) -> Host:
         host = Host(self.timeline, name)
@@ -156,7 +170,7 @@ class World:
 
     def _keep_up(self) -> None:
         """Whoever is down comes back, as it does under any process manager."""
-        for part in (*self.planes, *self.boxes):
+        for part in self._parts:
             if not part.host.up and self.timeline.chance(0.35 if self.storm else 1.0):
                 self.timeline.tell(part.host.name, "comes up")
                 part.start()
@@ -184,6 +198,7 @@ class World:
                 self._jump,
                 self._jump,
                 self._freeze_a_plane,
+                self._take_over_and_stop,
                 lambda: self._crash(chance.choice(self.planes).host),
                 lambda: chance.choice(self.planes).stop(),
                 lambda: self._crash(chance.choice(self.boxes).host),
@@ -217,6 +232,15 @@ class World:
         self._freeze(plane.host, seconds)
         self._drop_session(plane, seconds)
 
+    def _take_over_and_stop(self) -> None:
+        """Another one takes over from a frozen one, and has stopped when that wakes."""
+        for first, second in (self.planes, self.planes[::-1]):
+            if first.listening and not first.host.frozen:
+                self._freeze(first.host, 40.0)
+                self._drop_session(first, 40.0)
+                self.timeline.after(39.5, second.stop)
+                return
+
     def _drop_session(self, plane: ControlPlane, seconds: float) -> None:
         """After some seconds the database ends the session of a process that says nothing."""
         store = plane.store
@@ -224,8 +248,7 @@ class World:
             self.timeline.after(4.0, store.close)
 
     def _cut(self) -> None:
-        parts = (*self.planes, *self.boxes)
-        host = self.chance.choice(parts).host
+        host = self.chance.choice(self._parts).host
         self._saw("cut", host, "is cut off")
         self.network.cut.add(host.name)
         seconds = self.chance.uniform(1.0, 15.0)
@@ -236,14 +259,6 @@ class World:
         self.timeline.tell(host.name, what)
 
     # ── named points ────────────────────────────────────────────────────
-
-    def _store(self, number: int) -> SimulatedStore:
-        return SimulatedStore(
-            self.database,
-            point=lambda name: self._plane_point(self.planes[number], name),
-            committed=self.witness.committed,
-            taken=self.witness.taken,
-        )
 
     def _plane_point(self, plane: ControlPlane, name: str) -> None:
         if not self.storm:
@@ -267,13 +282,16 @@ class World:
     def _freeze_here(self, plane: ControlPlane) -> None:
         """The process stands still in the middle of a step, and the world goes on without it."""
         seconds = self.chance.choice((2.0, 8.0, 40.0))
-        plane.host.frozen_until = self.timeline.now + seconds
+        wakes = self.timeline.now + seconds
+        # What waits for it to wake comes a moment later, when the step has gone on.
+        plane.host.frozen_until = wakes + 0.001
         self._drop_session(plane, seconds)
         self._freezing = True
         try:
-            self.timeline.run_until(plane.host.frozen_until)
+            self.timeline.run_until(wakes)
         finally:
             self._freezing = False
+        plane.host.frozen_until = wakes
         self.timeline.tell(plane.host.name, "wakes up")
 
     def _box_point(self, name: str) -> None:
