@@ -56,7 +56,6 @@ def test_tests_that_hang_are_codings_problem(play: Rehearsal) -> None:
     async def hang(ctx: Any) -> None:
         if ctx.visit == 1:
             await asyncio.Event().wait()
-        return None
 
     play.routine("testing", hang)
     ticket = play.start("T-1", {"title": "Export to CSV"})
