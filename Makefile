@@ -6,13 +6,15 @@ STAMP  := $(VENV)/.stamp
 PKGS   := $(sort $(wildcard packages/*))
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= auto
+SEEDS  ?= 1000
+FIRST  ?= 0
 # Of the images.
 TAG    ?= dev
 SOAK   ?= 20
 # uv trusts what the system trusts, as pip does.
 export UV_SYSTEM_CERTS := 1
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test soak lint types fmt bench bench-quick wheels images secrets compose-demo lock clean
+.PHONY: help setup demo test soak sim lint types fmt bench bench-quick wheels images secrets compose-demo lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +43,9 @@ test: $(STAMP) ## all tests: in parallel first, then those that measure time, al
 
 soak: $(STAMP) ## supervisors and control planes die for half an hour (SOAK=20 times what `make test` has)
 	STATEOUS_SOAK=$(SOAK) $(PYTEST) -q -s tests/chaos/test_many_deaths.py
+
+sim: $(STAMP) ## many seeds of the simulation (SEEDS=1000 from FIRST=0 on)
+	$(BIN)/python -m tests.sim --first $(FIRST) --seeds $(SEEDS)
 
 lint: $(STAMP) ## format, lint and import rules
 	$(BIN)/ruff format --check .

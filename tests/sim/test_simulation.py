@@ -55,4 +55,4 @@ def test_the_command_replays_a_seed_in_another_process(hash_seed: str) -> None:
 def test_a_failed_seed_is_told_with_the_command_that_replays_it() -> None:
     words = told(Outcome(42, "T-1 was applied twice", []))
     assert "seed 42 breaks a promise: T-1 was applied twice" in words
-    assert "python -m tests.sim --seed 42" in words
+    assert ".venv/bin/python -m tests.sim --seed 42" in words
