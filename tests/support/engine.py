@@ -1,6 +1,7 @@
 """The engine driven by hand: one family, an injected clock, and all that the engine said.
 
-Every command is decided on a family that must come out as it went in; only then it evolves.
+Every command is decided on a family that must come out as it went in; only then it evolves, and
+must keep every rule of a family.
 """
 
 from __future__ import annotations
@@ -15,22 +16,26 @@ from stateous.json import JsonText, read_json
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.commands import (
     AddNote,
+    Cancel,
     ClaimTask,
     Command,
     EndLease,
     Fire,
     FireTimer,
+    Pause,
     RenewLease,
     ReportEvent,
     ReportFailed,
     ReportWaiting,
+    Resume,
     Schedule,
     Start,
     WriteMemory,
 )
-from stateous_controlplane.engine.decide import Decision, decide
+from stateous_controlplane.engine.decide import Decision, Unready, decide
 from stateous_controlplane.engine.effects import Effects
 from stateous_controlplane.engine.family import Family, Situation, Vicinity
+from stateous_controlplane.engine.invariants import broken_rules
 from stateous_controlplane.engine.replies import Reply, TokenReply
 from stateous_controlplane.engine.rows import Entry, Task, Timer, TimerKind, Token
 
@@ -61,6 +66,8 @@ class Engine:
     now: datetime = NOON
     family: Family = field(default_factory=Family)
     vicinity: Vicinity = field(default_factory=Vicinity)
+    #: Ids of other families, in lower case.
+    taken: set[str] = field(default_factory=set)
     ledger: list[Entry] = field(default_factory=list)
     effects: Effects = field(default_factory=Effects)
     next_task: int = 1
@@ -72,19 +79,33 @@ class Engine:
     def decide(self, command: Command) -> Decision:
         """What the engine says to ``command``; the family must stay as it is."""
         before = deepcopy(self.family)
-        situation = Situation(
-            machines={each.checksum: each for each in (self.machine, *self.pinned)},
+        looked_up: dict[str, bool] = {}
+        try:
+            decision = decide(self.family, command, self._situation(looked_up))
+            while isinstance(decision, Unready):
+                mine = {token.lower() for token in self.family.tokens}
+                looked_up |= {each: each in self.taken | mine for each in decision.ids}
+                decision = decide(self.family, command, self._situation(looked_up))
+            return decision
+        finally:
+            assert self.family == before, "a decision changed the family that it was given"
+            assert_texts_are_true(self.family)
+
+    def _situation(self, looked_up: dict[str, bool]) -> Situation:
+        return Situation(
+            machines=self.machines,
             served=self.machine if self.served else None,
             now=max(self.now, self._last + timedelta(microseconds=1)),
             next_task=self.next_task,
             next_timer=self.next_timer,
             vicinity=self.vicinity,
+            looked_up=looked_up,
         )
-        try:
-            return decide(self.family, command, situation)
-        finally:
-            assert self.family == before, "a decision changed the family that it was given"
-            assert_texts_are_true(self.family)
+
+    @property
+    def machines(self) -> dict[str, Machine]:
+        """The machines of all documents, by checksum."""
+        return {each.checksum: each for each in (self.machine, *self.pinned)}
 
     def play(self, command: Command) -> Reply:
         """Decide ``command``, and let the family evolve by it."""
@@ -96,6 +117,7 @@ class Engine:
         self.next_timer += effects.new_timers
         if effects.entries:
             self._last = effects.entries[-1].at
+        assert broken_rules(self.family, self.ledger, self.machines) == []
         return reply
 
     def wait(self, **duration: float) -> None:
@@ -107,8 +129,19 @@ class Engine:
     def start(self, context: Any = None, token: str = T) -> Reply:
         return self.play(Start(token, text(context)))
 
-    def fire(self, event: str, payload: Any = None, key: str | None = None) -> Reply:
-        return self.play(Fire(T, event, text(payload), key))
+    def fire(
+        self, event: str, payload: Any = None, key: str | None = None, token: str = T
+    ) -> Reply:
+        return self.play(Fire(token, event, text(payload), key))
+
+    def pause(self, token: str = T) -> Reply:
+        return self.play(Pause(token))
+
+    def resume(self, token: str = T) -> Reply:
+        return self.play(Resume(token))
+
+    def cancel(self, token: str = T) -> Reply:
+        return self.play(Cancel(token))
 
     def claim(self, supervisor: str = BOX, task: int | None = None) -> Reply:
         return self.play(ClaimTask(task or self.task.id, supervisor, LEASE))
@@ -179,19 +212,34 @@ class Engine:
         (found,) = [timer for timer in self.pending if timer.kind is TimerKind.TIMEOUT]
         return found
 
+    def task_of(self, token: str) -> int:
+        """The youngest task of a token."""
+        return max(task.id for task in self.family.tasks.values() if task.token == token)
+
+    def standing(self) -> dict[str, str]:
+        """State and status of each token."""
+        return {
+            token.token: f"{token.state} {token.status.value}"
+            for token in self.family.tokens.values()
+        }
+
     # ── what was said ───────────────────────────────────────────────────
 
-    def kinds(self, behind: int = 0) -> str:
-        """The kinds of the entries behind a seq, as one line."""
-        return " ".join(entry.kind for entry in self.ledger if entry.seq > behind)
+    def kinds(self, behind: int = 0, of: str | None = None) -> str:
+        """The kinds of the entries behind a seq, of one token or of all, as one line."""
+        return " ".join(kind for kind, _ in self.told(behind, of))
 
-    def said(self, kind: str) -> list[dict[str, Any]]:
+    def said(self, kind: str, of: str | None = None) -> list[dict[str, Any]]:
         """The data of all entries of a kind."""
-        return [entry.data.value for entry in self.ledger if entry.kind == kind]
+        return [data for each, data in self.told(of=of) if each == kind]
 
-    def told(self, behind: int = 0) -> list[tuple[str, dict[str, Any]]]:
-        """Kind and data of the entries behind a seq."""
-        return [(entry.kind, entry.data.value) for entry in self.ledger if entry.seq > behind]
+    def told(self, behind: int = 0, of: str | None = None) -> list[tuple[str, dict[str, Any]]]:
+        """Kind and data of the entries behind a seq, of one token or of all."""
+        return [
+            (entry.kind, entry.data.value)
+            for entry in self.ledger
+            if entry.seq > behind and of in (None, entry.token)
+        ]
 
 
 def assert_texts_are_true(family: Family) -> None:
