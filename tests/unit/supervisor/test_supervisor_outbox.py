@@ -1,4 +1,5 @@
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -277,3 +278,14 @@ def test_a_closed_outbox_takes_nothing(open_outbox):
     outbox.close()
     with pytest.raises(OutboxError, match="the outbox is closed"):
         outbox.put(note())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask to speak of")
+@pytest.mark.parametrize(("umask", "mode"), [(0o007, 0o660), (0o022, 0o644), (0o077, 0o600)])
+def test_the_umask_decides_who_shares_the_file(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        Outbox.open(tmp_path, written=lambda _: None).close()
+    finally:
+        os.umask(before)
+    assert (tmp_path / ".stateous" / "outbox.db").stat().st_mode & 0o777 == mode

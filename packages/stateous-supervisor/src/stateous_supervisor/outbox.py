@@ -21,6 +21,7 @@ The file keeps SQLite's rollback journal: with a lock that nobody shares, a WAL 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -134,6 +135,9 @@ class Outbox:
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
             raise OutboxError(f"cannot make {path.parent}: {error.strerror}") from error
+        # SQLite would make it 0644 at most. Here the umask decides whether a group shares it.
+        with contextlib.suppress(OSError):
+            path.touch(exist_ok=False)
         try:
             connection = sqlite3.connect(
                 path, timeout=0, isolation_level=None, check_same_thread=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,6 +14,8 @@ from stateous_controlplane.store.migrating import migrate
 from stateous_controlplane.store.moments import text_of
 from stateous_controlplane.store.opening import open_store
 from stateous_controlplane.store.port import Holder, NextIds, StoreError
+from stateous_controlplane.store.sqlite import connecting
+from stateous_controlplane.store.sqlite.lock import FileLock
 from stateous_controlplane.store.sqlite.store import SqliteStore
 from stateous_controlplane.store.versions import NEWEST, VERSIONS
 from tests.support.stores import HOLDER, NOW, SqliteFile, task, timer, token, write
@@ -217,3 +220,17 @@ def test_an_id_is_not_given_again_when_its_row_is_gone(database: SqliteFile) -> 
     again = database.open()
     assert again.take_hold(HOLDER, NOW) is None
     assert again.next_ids() == NextIds(10, 5)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask to speak of")
+@pytest.mark.parametrize(("umask", "mode"), [(0o007, 0o660), (0o022, 0o644), (0o077, 0o600)])
+def test_the_umask_decides_who_shares_the_files(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        lock = FileLock(tmp_path / "plane.db.lock")
+        assert lock.take()
+        connecting.open_writer(tmp_path / "plane.db", 1.0).close()
+        lock.free()
+    finally:
+        os.umask(before)
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {mode}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -84,6 +84,9 @@ def check_library() -> None:
 
 def open_writer(file: Path, busy_timeout: float) -> sqlite3.Connection:
     """The connection that transactions use; it makes the file when there is none."""
+    # SQLite would make it 0644 at most. Here the umask decides whether a group shares it.
+    with suppress(OSError):
+        file.touch(exist_ok=False)
     return _prepared(
         sqlite3.connect(
             file,

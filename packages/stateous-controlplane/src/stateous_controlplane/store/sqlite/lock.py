@@ -46,7 +46,7 @@ class FileLock:
         """
         if self._descriptor is not None:
             return True
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             taken = _try(descriptor)
         except BaseException:
