@@ -113,6 +113,14 @@ def test_a_folder_of_another_version_of_the_workflow_is_refused(tmp_path: Path) 
     (folder / "contract.py").unlink()
     with pytest.raises(SupervisorError, match=r"contract\.py: No such file"):
         Rehearsal(EXAMPLES / "sdlc" / "flow.py", folder)
+    (folder / "contract.py").write_bytes(
+        (EXAMPLES / "sdlc-supervisor" / "contract.py").read_bytes()
+    )
+    (folder / "broken.py").write_text("1 / 0")
+    before = list(sys.path)
+    with pytest.raises(SupervisorError, match="ZeroDivisionError"):
+        Rehearsal(EXAMPLES / "sdlc" / "flow.py", folder)
+    assert sys.path == before
 
 
 def test_an_error_in_the_block_takes_the_histories_along() -> None:

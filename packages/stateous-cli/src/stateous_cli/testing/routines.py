@@ -71,11 +71,14 @@ class Cast:
                 f"{folder}/contract.py is for another version of the workflow "
                 f"{document.workflow!r}: run stateous init supervisor <flow.py> {folder} again"
             )
-        home = str(folder.resolve())
-        self._import_path = None if home in sys.path else home
-        self.routines = load_routines(folder)
-        if self._import_path is None:
-            sys.path.remove(home)  # it has been put there once more
+        before = list(sys.path)
+        try:
+            self.routines = load_routines(folder)
+        except BaseException:
+            sys.path[:] = before
+            raise
+        # While the rehearsal lasts routines may import what stands beside them.
+        self._import_path = str(folder.resolve())
 
     def _take(self, function: Callable[..., Any]) -> None:
         ref = state_of(function)

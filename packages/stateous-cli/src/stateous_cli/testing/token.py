@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from stateous_cli.testing.plane import ControlPlane
-    from stateous_client import Client, Entry, Task, TokenStatus
+    from stateous_client import Client, Entry, Task
     from stateous_client import Token as Values
 
 _OPEN = frozenset({"queued", "claimed", "waiting"})
@@ -39,7 +39,7 @@ class Token:
         return self._client.get(self.id)
 
     @property
-    def status(self) -> TokenStatus:
+    def status(self) -> str:  # no Literal: a type checker would not expect it to change
         """``active``, ``paused``, ``completed``, ``failed`` or ``cancelled``."""
         return self.values["status"]
 
