@@ -151,7 +151,9 @@ class Postgres:
             if self._process.poll() is not None:
                 break
             time.sleep(0.02)
-        raise RuntimeError("PostgreSQL did not start:\n" + (self.folder / "log").read_text()[-2000:])
+        raise RuntimeError(
+            "PostgreSQL did not start:\n" + (self.folder / "log").read_text()[-2000:]
+        )
 
     def _is_ready(self) -> bool:
         with contextlib.suppress(OSError, IndexError):

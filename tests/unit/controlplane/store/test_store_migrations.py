@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -20,10 +21,16 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from stateous_controlplane.store import migrations
 from stateous_controlplane.store.migrating import migrate
-from stateous_controlplane.store.migrations.upgrading import main, sqlite_engine, upgrade
+from stateous_controlplane.store.migrations.upgrading import (
+    main,
+    postgres_engine,
+    sqlite_engine,
+    upgrade,
+)
 from stateous_controlplane.store.port import StoreError
 from stateous_controlplane.store.tables import Stored
 from stateous_controlplane.store.versions import NEWEST, VERSION_TABLE, VERSIONS
+from tests.support.postgres import SharedServer
 
 
 def schema(file: Path) -> dict[str, str]:
@@ -36,20 +43,57 @@ def schema(file: Path) -> dict[str, str]:
         )
 
 
-@pytest.fixture
-def migrated(tmp_path: Path) -> Iterator[Engine]:
-    engine = sqlite_engine(tmp_path / "migrated.db")
+#: All that Postgres tells of tables: columns, indexes, constraints.
+CATALOG = """
+SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull::text,
+       coalesce(collname, ''), coalesce(pg_get_expr(d.adbin, d.adrelid), '')
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+LEFT JOIN pg_collation ON pg_collation.oid = a.attcollation
+LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+UNION ALL SELECT tablename, indexname, indexdef, '', '', '' FROM pg_indexes
+WHERE schemaname = current_schema()
+UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid), '', '', ''
+FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+ORDER BY 1, 2, 3
+"""
+
+
+def catalog(engine: Engine) -> list[tuple[str, ...]]:
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql(CATALOG).all()
+    return [tuple(row) for row in rows if row[0] != VERSION_TABLE]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    if request.param == "postgres":
+        engine = postgres_engine(request.getfixturevalue("new_postgres_url"))
+    else:
+        engine = sqlite_engine(tmp_path / "migrated.db")
     with engine.begin() as connection:
         upgrade(connection)
     yield engine
     engine.dispose()
 
 
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
 def test_all_migrations_make_the_tables(migrated: Engine, tmp_path: Path) -> None:
     made = sqlite_engine(tmp_path / "made.db")
     with made.begin() as connection:
         Stored.metadata.create_all(connection)
     assert schema(tmp_path / "migrated.db") == schema(tmp_path / "made.db")
+
+
+@pytest.mark.parametrize("migrated", ["postgres"], indirect=True)
+def test_all_migrations_make_the_tables_on_postgres(
+    migrated: Engine, postgres_server: SharedServer
+) -> None:
+    with postgres_server.new_database("template0") as url:
+        made = postgres_engine(url)
+        with made.begin() as connection:
+            Stored.metadata.create_all(connection)
+        assert catalog(migrated) == catalog(made) != []
 
 
 def test_alembic_finds_no_difference(migrated: Engine) -> None:
@@ -98,6 +142,22 @@ def test_a_child_process_migrates(tmp_path: Path) -> None:
     assert "tokens" in schema(tmp_path / "stateous.db")
 
 
+def test_a_child_process_migrates_postgres_or_leaves_it_as_it_was(new_postgres_url: str) -> None:
+    with psycopg.connect(new_postgres_url, autocommit=True) as connection:
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        connection.execute("CREATE TABLE outbox (x int)")  # in the way, after most tables are made
+        with pytest.raises(StoreError) as refused:
+            migrate(new_postgres_url)
+        sentence = str(refused.value)
+        assert sentence.startswith("cannot migrate the database postgresql://stateous:***@")
+        assert 'relation "outbox" already exists' in sentence
+        assert connection.execute(tables).fetchall() == [("outbox",)]
+        connection.execute("DROP TABLE outbox")
+        migrate(new_postgres_url)
+        migrate(new_postgres_url)
+        assert ("tokens",) in connection.execute(tables).fetchall()
+
+
 def test_a_migration_that_fails_says_why_in_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "stateous.db"
     file.write_text("this is no database, but it is long enough to look like one" * 10)
@@ -118,12 +178,18 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
     assert schema(file).keys() == {"outbox"}
 
 
-def test_a_process_that_serves_imports_neither_alembic_nor_sqlalchemy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_process_that_serves_imports_neither_alembic_nor_sqlalchemy(
+    tmp_path: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    url = f"sqlite:///{tmp_path}/stateous.db"
+    if kind == "postgres":
+        url = request.getfixturevalue("new_postgres_url")
     program = f"""
 import sys
 from datetime import UTC, datetime
 from stateous_controlplane.store.opening import open_store
-store = open_store("sqlite:///{tmp_path}/stateous.db")
+store = open_store({url!r})
 assert store.take_hold("box:1:00000000", datetime.now(UTC)) is None
 with store.transaction("box:1:00000000"):
     pass
@@ -138,4 +204,6 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
     assert "stateous_controlplane" in output
-    assert {"alembic", "sqlalchemy", "sqlmodel", "psycopg", "pydantic"}.isdisjoint(output)
+    assert {"alembic", "sqlalchemy", "sqlmodel", "pydantic"}.isdisjoint(output)
+    assert ("psycopg" in output) is (kind == "postgres")
+    assert ("sqlite3" in output) is (kind == "sqlite")

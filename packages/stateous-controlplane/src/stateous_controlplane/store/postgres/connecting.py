@@ -201,6 +201,14 @@ def is_lost(connection: Connection) -> bool:
     return connection.closed or connection.broken
 
 
+def is_over(connection: Connection, error: psycopg.Error) -> bool:
+    """Whether ``error`` has ended the connection, or is about to.
+
+    The server says so first: the driver may notice the end of the connection a moment later.
+    """
+    return is_lost(connection) or error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+
+
 def _words(error: psycopg.Error) -> str:
     """The driver's or the server's own words, on one line."""
     primary = error.diag.message_primary

@@ -22,7 +22,7 @@ import psycopg
 from stateous_controlplane.store import hold
 from stateous_controlplane.store.moments import moment_or_none, text_of
 from stateous_controlplane.store.port import DatabaseBusy, Holder, HoldState, StoreError
-from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost
+from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost, is_over
 
 _log = logging.getLogger("stateous.store")
 
@@ -118,9 +118,10 @@ class SessionHold:
         if self._connection is not None and self._locked:
             try:
                 return self._connection, *_on_record(self._connection)
-            except psycopg.Error:
-                if not is_lost(self._connection):
+            except psycopg.Error as error:
+                if not is_over(self._connection, error):
                     raise
+                self._connection.close()
         if self._connection is not None and is_lost(self._connection):
             _log.warning("the connection that has the lock of the database was lost")
         had_lock = self._locked

@@ -23,7 +23,7 @@ from stateous_controlplane.store.port import (
     TokenFilter,
     TokenView,
 )
-from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost
+from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost, is_over
 from stateous_controlplane.store.rows import Row
 
 if TYPE_CHECKING:
@@ -99,9 +99,10 @@ class PostgresReads:
             connection = self._of_this_thread()
             try:
                 return connection.execute(text, parameters, prepare=True).fetchall()
-            except psycopg.OperationalError:
-                if not is_lost(connection):
+            except psycopg.Error as error:
+                if not is_over(connection, error):
                     raise
+                connection.close()
             return self._of_this_thread().execute(text, parameters, prepare=True).fetchall()
         except psycopg.Error as error:
             raise self._server.failure(error) from error

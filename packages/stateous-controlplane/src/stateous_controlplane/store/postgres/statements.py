@@ -119,9 +119,7 @@ MEMORY_OF: Final = (
 )
 ENDED_LEASES: Final = (
     "SELECT id FROM tasks WHERE status = 'claimed' AND lease_until < %s::timestamptz "
-    "ORDER BY lease_until, id LIMIT %s"
+    "ORDER BY lease_until, id LIMIT %s::bigint"
 )
-DUE_TIMERS: Final = (
-    "SELECT id FROM timers WHERE ready AND due_at <= %s::timestamptz ORDER BY due_at, id LIMIT %s"
-)
+DUE_TIMERS: Final = "SELECT id FROM timers WHERE ready AND due_at <= %s::timestamptz ORDER BY due_at, id LIMIT %s::bigint"
 GRAPH: Final = "SELECT document FROM graphs WHERE graph = %s"

@@ -31,7 +31,7 @@ from stateous_controlplane.store.port import (
 from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost
 from stateous_controlplane.store.postgres.hold import SessionHold
 from stateous_controlplane.store.postgres.reads import PostgresReads
-from stateous_controlplane.store.postgres.rounds import Statement, ask
+from stateous_controlplane.store.postgres.rounds import Rounds, Statement
 from stateous_controlplane.store.postgres.transaction import PostgresTransaction
 from stateous_controlplane.store.postgres.writes import ROWS_MISSING
 from stateous_controlplane.store.versions import VERSION_TABLE, Verdict, judge
@@ -56,10 +56,11 @@ _LAST_IDS: Final = (
     "SELECT coalesce((SELECT max(id) FROM tasks), 0), coalesce((SELECT max(id) FROM timers), 0)"
 )
 
-_BEGIN: Final[Statement] = ("BEGIN", None)
-_COMMIT: Final[Statement] = ("COMMIT", None)
+_BEGIN: Final[Statement] = ("BEGIN", ())
+_COMMIT: Final[Statement] = ("COMMIT", ())
+_ROLL_BACK: Final[Statement] = ("ROLLBACK", ())
 #: In a transaction that begins once the control plane stops: it does not wait for locks.
-_NO_WAIT: Final[Statement] = ("SET LOCAL lock_timeout = '1ms'", None)
+_NO_WAIT: Final[Statement] = ("SET LOCAL lock_timeout = '1ms'", ())
 
 # A transaction that is not done so many seconds after the control plane stopped waits for a lock.
 _STOP_PATIENCE: Final = 0.25
@@ -79,9 +80,10 @@ class PostgresStore:
         self._server = Server(url)
         self._migrate = migrate
         self._hold = SessionHold(self._server)
-        self._connection: Connection | None = None
+        self._rounds: Rounds | None = None
         self._idle = threading.Event()
         self._idle.set()
+        self._opened = False
         self._stopping = False
 
     # ── the hold ────────────────────────────────────────────────────────
@@ -97,7 +99,8 @@ class PostgresStore:
                 return self._hold.holder()
             self._server.check_version(connection)
             self._make_ours(connection, holder, now)
-            self._connect()
+            self._opened = True
+            self._connected()
         except psycopg.Error as error:
             self.close()
             raise self._server.cannot_open(error) from error
@@ -137,8 +140,8 @@ class PostgresStore:
         return self._once_more(lambda: self._serve_graph(holder, record, now))
 
     def _serve_graph(self, holder: str, record: GraphRecord, now: datetime) -> int:
-        with self.transaction(holder), self._using() as connection:
-            (((structure,),), ((live,),)) = ask(connection, [(_STRUCTURE, ()), (_LIVE, ())])
+        with self.transaction(holder), self._using() as rounds:
+            (((structure,),), ((live,),)) = rounds.ask((_STRUCTURE, ()), (_LIVE, ()))
             if structure != record.structure and live:
                 return int(live)
             graph = (
@@ -150,20 +153,17 @@ class PostgresStore:
                 record.document,
                 text_of(now),
             )
-            ask(
-                connection,
-                [
-                    (_RECORD, (record.structure, record.checksum)),
-                    (_ADD_GRAPH, graph),
-                    (_PIN, (record.checksum, record.checksum)),
-                ],
+            rounds.ask(
+                (_RECORD, (record.structure, record.checksum)),
+                (_ADD_GRAPH, graph),
+                (_PIN, (record.checksum, record.checksum)),
             )
         return 0
 
     def next_ids(self) -> NextIds:
         """One more than the greatest on record: rows of tasks and timers stay."""
-        with self._using() as connection:
-            ((task, timer),) = ask(connection, [(_LAST_IDS, ())])[0]
+        with self._using() as rounds:
+            (((task, timer),),) = rounds.ask((_LAST_IDS, ()))
         return NextIds(task + 1, timer + 1)
 
     def _once_more(self, act: Callable[[], _T]) -> _T:
@@ -179,53 +179,53 @@ class PostgresStore:
         """A transaction that found ``holder`` in the row, with a lock that keeps it there."""
         self._idle.clear()
         try:
-            connection = self._begun(holder)
-            transaction = PostgresTransaction(connection)
+            rounds = self._begun(holder)
+            transaction = PostgresTransaction(rounds)
             try:
                 yield transaction
-                self._commit(connection, transaction.unsent())
+                self._commit(rounds, transaction.unsent())
             except psycopg.Error as error:
-                _roll_back(connection)
+                _roll_back(rounds)
                 raise self._failure(error) from error
             except BaseException:
-                _roll_back(connection)
+                _roll_back(rounds)
                 raise
         finally:
             self._idle.set()
 
-    def _begun(self, holder: str) -> Connection:
+    def _begun(self, holder: str) -> Rounds:
         """A connection with an open transaction that has passed the fence.
 
         A connection that turns out to be lost is opened again: nothing has been done on it.
         """
         beginning = [_BEGIN, _NO_WAIT] if self._stopping else [_BEGIN]
         try:
-            connection = self._connect()
+            rounds = self._connected()
             try:
-                rows = ask(connection, [*beginning, (_FENCE, ())])[-1]
-            except psycopg.OperationalError:
-                if not is_lost(connection):
-                    _roll_back(connection)
+                on_record = rounds.ask(*beginning, (_FENCE, ()))[-1]
+            except psycopg.Error:
+                if not is_lost(rounds.connection):
+                    _roll_back(rounds)
                     raise
-                connection = self._connect()
-                rows = ask(connection, [*beginning, (_FENCE, ())])[-1]
+                rounds = self._connected()
+                on_record = rounds.ask(*beginning, (_FENCE, ()))[-1]
         except psycopg.Error as error:
             raise self._failure(error) from error
-        serving = rows[0][0] if rows else None
+        serving = on_record[0][0] if on_record else None
         if serving != holder:
-            _roll_back(connection)
+            _roll_back(rounds)
             raise HoldLost(
                 "another control plane took this database "
                 f"({serving or 'nobody is on record'}); nothing was changed"
             )
-        return connection
+        return rounds
 
-    def _commit(self, connection: Connection, changes: list[Statement]) -> None:
+    def _commit(self, rounds: Rounds, changes: list[Statement]) -> None:
         try:
-            ask(connection, [*changes, _COMMIT])
-        except psycopg.OperationalError as error:
+            rounds.ask(*changes, _COMMIT)
+        except psycopg.Error as error:
             # What only looked has changed nothing, whether or not it was committed.
-            if not is_lost(connection) or not changes:
+            if not is_lost(rounds.connection) or not changes:
                 raise
             raise CommitUnknown(
                 f"the connection to the database {self._server.shown} was lost during a commit, "
@@ -238,29 +238,30 @@ class PostgresStore:
         return self._server.failure(error)
 
     @contextmanager
-    def _using(self) -> Iterator[Connection]:
+    def _using(self) -> Iterator[Rounds]:
         try:
-            yield self._connect()
+            yield self._connected()
         except psycopg.Error as error:
             raise self._failure(error) from error
 
-    def _connect(self) -> Connection:
-        if self._connection is not None and is_lost(self._connection):
-            self._connection.close()
-            self._connection = None
-        if self._connection is None:
+    def _connected(self) -> Rounds:
+        if not self._opened:
+            raise StoreError(
+                f"the database {self._server.shown} is not open: its hold was not taken"
+            )
+        if self._rounds is None or is_lost(self._rounds.connection):
             if self._stopping:
                 raise DatabaseBusy(f"the connection to the database {self._server.shown} is lost")
-            self._connection = self._server.writer()
-        return self._connection
+            self._rounds = Rounds(self._server.writer())
+        return self._rounds
 
     def stop_waiting(self) -> None:
         """Let a transaction that waits for a lock give up; those to come do not wait at all."""
         self._stopping = True
-        connection = self._connection
-        if connection is not None and not self._idle.wait(_STOP_PATIENCE):
+        rounds = self._rounds
+        if rounds is not None and not self._idle.wait(_STOP_PATIENCE):
             with contextlib.suppress(psycopg.Error):
-                connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
+                rounds.connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
 
     def reads(self) -> PostgresReads:
         """Reads of this database, on connections of their own."""
@@ -268,9 +269,10 @@ class PostgresStore:
 
     def close(self) -> None:
         """Close all connections, which frees the lock; the row stays as it is."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        rounds, self._rounds = self._rounds, None
+        self._opened = False
+        if rounds is not None:
+            rounds.connection.close()
         self._hold.close()
 
 
@@ -281,8 +283,8 @@ def _versions(connection: Connection) -> tuple[list[str], list[str]]:
     return tables, [version for (version,) in connection.execute(_VERSIONS)]
 
 
-def _roll_back(connection: Connection) -> None:
+def _roll_back(rounds: Rounds) -> None:
     # A connection that is lost has rolled back already, or is going to.
-    if not is_lost(connection):
+    if not is_lost(rounds.connection):
         with contextlib.suppress(psycopg.Error):
-            connection.execute("ROLLBACK", prepare=False)
+            rounds.ask(_ROLL_BACK)

@@ -17,20 +17,19 @@ from stateous_controlplane.store.moments import moment_of, text_of
 from stateous_controlplane.store.port import Changes, Due, Granted, Loaded, Needs, Remembered
 from stateous_controlplane.store.postgres import statements
 from stateous_controlplane.store.postgres.arrays import numbers, texts
-from stateous_controlplane.store.postgres.connecting import Connection
-from stateous_controlplane.store.postgres.rounds import Statement, ask
+from stateous_controlplane.store.postgres.rounds import Rounds, Statement
 from stateous_controlplane.store.postgres.writes import writes_of
 from stateous_controlplane.store.rows import Row
 
 
 class PostgresTransaction:
-    """A transaction that is open on ``connection``, its fence passed.
+    """A transaction that is open, its fence passed.
 
     It loads workflow tokens and what belongs to them; of runs it tells only that an id is taken.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
         self._unsent: list[Statement] = []
 
     def load(self, needs: Needs) -> Loaded:
@@ -154,7 +153,7 @@ class PostgresTransaction:
 
     def _ask(self, *asked: Statement) -> list[list[Row]]:
         unsent, self._unsent = self._unsent, []
-        return ask(self._connection, [*unsent, *asked])[len(unsent) :]
+        return self._rounds.ask(*unsent, *asked)[len(unsent) :]
 
 
 def _sources(needs: Needs) -> dict[str, str]:

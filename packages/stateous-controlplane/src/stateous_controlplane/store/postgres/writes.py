@@ -7,15 +7,13 @@ that was sent along with it fails.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from stateous_controlplane.store import rows
 from stateous_controlplane.store.port import Changes
 from stateous_controlplane.store.postgres.arrays import Columns, texts
+from stateous_controlplane.store.postgres.rounds import Statement
 from stateous_controlplane.store.rows import Row
-
-#: A statement and its parameters.
-Write: TypeAlias = tuple[str, Sequence[Any]]
 
 #: What a write says whose rows are not all there: SQLSTATE of a division by zero.
 ROWS_MISSING: Final = "22012"
@@ -26,7 +24,7 @@ class _Insert:
         self._columns = Columns(names)
         self._text = f"INSERT INTO {table} ({names}) SELECT * FROM {self._columns.unnested}{more}"
 
-    def __call__(self, values: Sequence[Row]) -> Iterator[Write]:
+    def __call__(self, values: Sequence[Row]) -> Iterator[Statement]:
         if values:
             yield self._text, self._columns.arrays(values)
 
@@ -39,10 +37,10 @@ class _Update:
             f"WITH done AS (UPDATE {table} SET {changed} "
             f"FROM {self._columns.unnested} AS new ({key}, {names}) "
             f"WHERE {table}.{key} = new.{key} RETURNING 1) "
-            "SELECT 1 / (count(*) = %s)::int FROM done"
+            "SELECT 1 / (count(*) = %s::bigint)::int FROM done"
         )
 
-    def __call__(self, values: Sequence[Row]) -> Iterator[Write]:
+    def __call__(self, values: Sequence[Row]) -> Iterator[Statement]:
         if values:
             yield self._text, [*self._columns.arrays(values), len(values)]
 
@@ -55,7 +53,7 @@ class _Delete:
             f"DELETE FROM {table} USING {self._columns.unnested} AS old ({names}) WHERE {same}"
         )
 
-    def __call__(self, values: Sequence[Row]) -> Iterator[Write]:
+    def __call__(self, values: Sequence[Row]) -> Iterator[Statement]:
         if values:
             yield self._text, self._columns.arrays(values)
 
@@ -81,7 +79,7 @@ _FORGET: Final = "DELETE FROM memory WHERE token = ANY(%s::text[])"
 _DELETE_CLAIMS: Final = "DELETE FROM claims WHERE supervisor = ANY(%s::text[])"
 
 
-def writes_of(changes: Changes) -> Iterator[Write]:
+def writes_of(changes: Changes) -> Iterator[Statement]:
     """The statements that write ``changes``, in order."""
     yield from _new_tokens(
         [rows.token_fixed(token) + rows.token_changing(token) for token in changes.new_tokens]
