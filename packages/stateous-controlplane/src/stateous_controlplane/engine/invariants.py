@@ -31,12 +31,7 @@ def broken_rules(family: Family, ledger: Iterable[Entry], machines: Machines) ->
 def broken_rows(family: Family, machines: Machines) -> list[str]:
     """The rules that the rows of a whole family break."""
     return [
-        *(
-            f"{token.token}: {words}"
-            for token in family.tokens.values()
-            for rule in (_token_rules, _child_rules, _work_rules, _join_rules)
-            for words in rule(family, token, machines)
-        ),
+        *_rules_of_tokens(family, machines),
         *_task_rules(family),
         *_timer_rules(family),
         *_held_rules(family),
@@ -59,6 +54,16 @@ def broken_ledger(family: Family, ledger: Iterable[Entry]) -> list[str]:
 # ── tokens and their children ───────────────────────────────────────────
 
 
+def _rules_of_tokens(family: Family, machines: Machines) -> Iterator[str]:
+    for token in family.tokens.values():
+        if token.state not in _flow(token, machines).states:
+            yield f"{token.token}: its workflow has no state {token.state!r}"
+            continue
+        for rule in (_token_rules, _child_rules, _work_rules, _join_rules):
+            for words in rule(family, token, machines):
+                yield f"{token.token}: {words}"
+
+
 def _state(token: Token, machines: Machines) -> State:
     return _flow(token, machines).states[token.state]
 
@@ -70,9 +75,6 @@ def _flow(token: Token, machines: Machines) -> Flow:
 def _token_rules(_: Family, token: Token, machines: Machines) -> Iterator[str]:
     if len(token.configuration) != 1:
         yield f"{len(token.configuration)} states are active, and a workflow's token has one"
-        return
-    if token.state not in _flow(token, machines).states:
-        yield f"its workflow has no state {token.state!r}"
     if token.visits.get(token.state) != token.visit:
         yield f"visit {token.visit} of {token.state!r} is not the last, {token.visits}"
     if (token.ended_at is None) != token.status.live:
