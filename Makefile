@@ -8,6 +8,8 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= auto
 SEEDS  ?= 1000
 FIRST  ?= 0
+# Of random workflows, each, against the naive model.
+EXAMPLES ?= 2000
 # Of the images.
 TAG    ?= dev
 SOAK   ?= 20
@@ -44,8 +46,9 @@ test: $(STAMP) ## all tests: in parallel first, then those that measure time, al
 soak: $(STAMP) ## supervisors and control planes die for half an hour (SOAK=20 times what `make test` has)
 	STATEOUS_SOAK=$(SOAK) $(PYTEST) -q -s tests/chaos/test_many_deaths.py
 
-sim: $(STAMP) ## many seeds of the simulation (SEEDS=1000 from FIRST=0 on)
+sim: $(STAMP) ## many seeds of the simulation (SEEDS=1000 from FIRST=0 on), many examples against the model
 	$(BIN)/python -m tests.sim --first $(FIRST) --seeds $(SEEDS)
+	STATEOUS_EXAMPLES=$(EXAMPLES) $(PYTEST) -q -n $(WORKERS) tests/property/test_engine_against_model.py
 
 lint: $(STAMP) ## format, lint and import rules
 	$(BIN)/ruff format --check .

@@ -10,12 +10,16 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.property.random_workflows import DECLARED, documents
 from tests.property.twins import Twins
+
+#: A failing story is made short before it is told, which takes minutes.
+pytestmark = pytest.mark.timeout(3600)
 
 #: The ids of children get 128 characters at most: of the first fits each, of the second `left` alone,
 #: of the third some of the children's children.
