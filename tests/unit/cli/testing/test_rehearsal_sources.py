@@ -151,7 +151,7 @@ def test_what_to_install_is_said_when_a_package_is_missing() -> None:
     with pytest.raises(ModuleNotFoundError) as raised:
         require("stateous_cli", "stateous_nowhere", "stateous_neither")
     assert str(raised.value) == (
-        "stateous_cli.testing needs stateous-nowhere and stateous-neither, which are not "
-        "installed: build the wheels with `make wheels`, then run: pip install --find-links dist "
-        "'stateous-cli[dev]'"
+        "stateous_cli.testing needs stateous-nowhere and stateous-neither (the extra "
+        "stateous-cli[dev]), which are not installed: build the wheels with `make wheels`, then "
+        "run: pip install dist/stateous_nowhere-*.whl dist/stateous_neither-*.whl"
     )

@@ -16,8 +16,10 @@ def require(*packages: str) -> None:
         return
     distributions = " and ".join(package.replace("_", "-") for package in missing)
     verb = "is" if len(missing) == 1 else "are"
+    # Files, not names: those are on no registry, and what has them there is not ours.
+    wheels = " ".join(f"dist/{package}-*.whl" for package in missing)
     raise ModuleNotFoundError(
-        f"stateous_cli.testing needs {distributions}, which {verb} not installed: build the "
-        "wheels with `make wheels`, then run: pip install --find-links dist 'stateous-cli[dev]'",
+        f"stateous_cli.testing needs {distributions} (the extra stateous-cli[dev]), which {verb} "
+        f"not installed: build the wheels with `make wheels`, then run: pip install {wheels}",
         name=missing[0],
     )
