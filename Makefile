@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= auto
 SEEDS  ?= 1000
 FIRST  ?= 0
-# Of random workflows, each, against the naive model.
+# How many random workflows of each kind are played against the naive model.
 EXAMPLES ?= 2000
 # Of the images.
 TAG    ?= dev
