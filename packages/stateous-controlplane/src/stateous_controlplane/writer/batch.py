@@ -73,9 +73,11 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Granted:
+    """What a claim got; each grant with its memory as a text, or None while it is not loaded."""
+
     submission: Submission
     claim: Claim
-    grants: list[GrantReply]
+    grants: list[tuple[GrantReply, str | None]]
 
 
 class Batch:
@@ -244,14 +246,20 @@ class Batch:
 
     def _hand_out(self, submission: Submission, claim: Claim, grants: list[GrantReply]) -> None:
         """Note the grants for the answer; the same request, waiting too, is granted the same."""
-        self._granted.append(_Granted(submission, claim, grants))
+        self._note(submission, claim, grants)
         if claim.request is None:
             return
         for twin in self._parking.same_request(claim):
             again = self._repeated(twin.claim)
             if again:
                 self._parking.serve(twin)
-                self._granted.append(_Granted(twin.submission, twin.claim, again))
+                self._note(twin.submission, twin.claim, again)
+
+    def _note(self, submission: Submission, claim: Claim, grants: list[GrantReply]) -> None:
+        # Memory that the batch knows may be written later in it: what a grant shows is taken now.
+        known = [self._working.memory_in_batch(each.task.token, each.task.state) for each in grants]
+        texts = [None if memory is None else _object_text(memory) for memory in known]
+        self._granted.append(_Granted(submission, claim, list(zip(grants, texts, strict=True))))
 
     def _serve_parked(self, effects: Effects) -> None:
         """Give what a command has queued to the claims that wait for it."""
@@ -279,23 +287,18 @@ class Batch:
 
     def _answer_claims(self) -> None:
         """Encode the grants, each with the memory of its token and state."""
-        memory: dict[tuple[str, str], dict[str, JsonText]] = {}
-        wanted: set[tuple[str, str]] = set()
-        for granted in self._granted:
-            for grant in granted.grants:
-                place = (grant.task.token, grant.task.state)
-                known = self._working.memory_in_batch(*place)
-                if known is None:
-                    wanted.add(place)
-                else:
-                    memory[place] = known
-        if wanted:
-            memory.update(self._transaction.memory(wanted))
+        wanted = {
+            (grant.task.token, grant.task.state)
+            for granted in self._granted
+            for grant, text in granted.grants
+            if text is None
+        }
+        memory = self._transaction.memory(wanted) if wanted else {}
         for granted in self._granted:
             reply = ClaimReply(
                 tuple(
-                    (grant, _object_text(memory.get((grant.task.token, grant.task.state), {})))
-                    for grant in granted.grants
+                    (grant, text or _object_text(memory[grant.task.token, grant.task.state]))
+                    for grant, text in granted.grants
                 ),
                 as_list=granted.claim.max is not None,
             )
