@@ -53,7 +53,10 @@ def supervisor(
     find_links: FindLinks = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write contract.py and a stub per state into FOLDER; again after the workflow has changed."""
+    """Write contract.py and a stub per state into FOLDER.
+
+    Run it again after the workflow has changed: the contract is written again, stubs that exist stay.
+    """
 
     def action() -> Answer:
         with needed("stateous-compiler", by="init supervisor"):
