@@ -107,7 +107,7 @@ def test_writes_are_kept_as_json_keeps_them(value: Any, kept: Any) -> None:
     [
         float("nan"),
         [float("inf")],
-        object(),
+        pytest.param(object(), id="an object"),
         {1, 2},
         b"x",
         Verdict(approved=True),
