@@ -144,7 +144,7 @@ def test_tasks_are_listed(url: str) -> None:
             f"task {grant['task']}: fraud-check/look of {grant['token']}, claimed, attempt 1, box-1\n"
         )
     some = says(url, "tasks", "--state", "tax-check/ask", "--limit", "1")
-    assert some[2] == "there are more than these 1: --all shows them all\n"
+    assert some[2] == "the list goes on: --all shows it whole\n"
     everything = run_stateous("token", "tasks", "--all", "--url", url, "--json")
     numbers = [task["task"] for task in json.loads(everything.stdout)]
     assert numbers == sorted(numbers)

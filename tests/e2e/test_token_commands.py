@@ -138,7 +138,7 @@ def test_the_list_tells_when_there_is_more(url: str, command: str) -> None:
         token("start", f"L-{number}", REPO, url=url)
     some = token(command, "--prefix", "L-", "--limit", "2", url=url)
     assert some.stdout == "L-2: coding, active\nL-1: coding, active\n"
-    assert some.stderr == "there are more than these 2: --all shows them all\n"
+    assert some.stderr == "the list goes on: --all shows it whole\n"
     exactly = token(command, "--prefix", "L-", "--limit", "3", url=url)
     everything = token(command, "--prefix", "L-", "--all", url=url)
     assert everything.stdout == exactly.stdout

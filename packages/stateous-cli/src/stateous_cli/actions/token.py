@@ -143,7 +143,7 @@ def _first(found: Iterator[T], page: int, everything: bool) -> tuple[list[T], li
         return list(found), []
     first = list(islice(found, page))
     more = next(found, None) is not None
-    return first, [f"there are more than these {page}: --all shows them all"] if more else []
+    return first, ["the list goes on: --all shows it whole"] if more else []
 
 
 def _today() -> date:

@@ -340,6 +340,6 @@ class Sequencer:
 
 
 def _busy(error: Exception) -> Answer:
-    sentence = f"the database is busy: {error}"
+    sentence = str(error)
     _log.warning("%s", sentence)
     return refused(Refusal(Code.DATABASE_BUSY, sentence))
