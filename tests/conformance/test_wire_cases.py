@@ -1,7 +1,6 @@
 """The scenarios of the conformance set, played against a real server (`tests/conformance/data/README.md`).
 
-Each scenario has a server process and an empty database of its own. :data:`DATABASES` tells which
-kinds of database they are played on.
+Each scenario has a server process and an empty database of its own, on SQLite and on Postgres.
 """
 
 from __future__ import annotations
@@ -18,10 +17,6 @@ from tests.support.processes import STATEOUS
 
 DATA = Path(__file__).parent / "data" / "wire"
 SCENARIOS = sorted(DATA.glob("*.json"))
-
-#: The kind of a database, and the URL of an empty one: the runner fills in `{tmp}`, the scenario's
-#: own empty folder, and `{name}`, its name.
-DATABASES = {"sqlite": "sqlite:///{tmp}/wire.db"}
 
 SERVER = shlex.join([*STATEOUS, "serve", "{graph}", "--db", "{db}", "--listen", "127.0.0.1:{port}"])
 
@@ -42,14 +37,22 @@ def test_the_set_is_whole() -> None:
     assert len(SCENARIOS) == 20
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database; the runner fills in `{tmp}`, the scenario's own folder."""
+    if request.param == "postgres":
+        url: str = request.getfixturevalue("postgres_url")
+        return url
+    return "sqlite:///{tmp}/wire.db"
+
+
 @pytest.mark.e2e
-@pytest.mark.parametrize("database", DATABASES)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)
 def test_the_server_answers_as_the_scenario_asks(
     scenario: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("STATEOUS_DB", "STATEOUS_LISTEN", "STATEOUS_LEASE", "STATEOUS_LOG_FORMAT"):
         monkeypatch.delenv(name, raising=False)
-    options = argparse.Namespace(server=SERVER, db=DATABASES[database], verbose=False, keep=False)
+    options = argparse.Namespace(server=SERVER, db=database, verbose=False, keep=False)
     _, problem, _ = RUNNER.run_scenario(scenario, options)
     assert problem is None, problem

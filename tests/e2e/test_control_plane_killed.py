@@ -94,9 +94,17 @@ def work(url: str, name: str, answered: Answered, over: threading.Event) -> None
                 )
 
 
-def test_no_answered_request_is_lost_and_none_is_doubled(tmp_path: Path) -> None:
+@pytest.fixture(params=["sqlite", "postgres"])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database."""
+    if request.param == "postgres":
+        url: str = request.getfixturevalue("postgres_url")
+        return url
+    return f"sqlite:///{tmp_path}/relay.db"
+
+
+def test_no_answered_request_is_lost_and_none_is_doubled(tmp_path: Path, db: str) -> None:
     graph = compiled(tmp_path)
-    db = f"sqlite:///{tmp_path}/relay.db"
     answered = Answered()
     over = threading.Event()
     names = [f"T-{number}" for number in range(TOKENS)]

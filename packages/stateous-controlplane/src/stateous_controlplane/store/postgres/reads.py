@@ -29,8 +29,9 @@ from stateous_controlplane.store.rows import Row
 if TYPE_CHECKING:
     from stateous_controlplane.store.lists import Lists
 
-_TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = %s AND kind = 'token'"
-_EXISTS: Final = "SELECT 1 FROM tokens WHERE token = %s AND kind = 'token'"
+# The expression keeps Postgres from walking all tokens of a kind while there are few.
+_TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = %s AND kind || '' = 'token'"
+_EXISTS: Final = "SELECT 1 FROM tokens WHERE token = %s AND kind || '' = 'token'"
 _HISTORY: Final = (
     f"SELECT {rows.ENTRY} FROM ledger WHERE token = %s AND seq > %s ORDER BY seq LIMIT %s"
 )

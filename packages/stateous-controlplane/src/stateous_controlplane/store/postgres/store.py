@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -59,6 +60,10 @@ _LAST_IDS: Final = (
 _BEGIN: Final[Statement] = ("BEGIN", ())
 _COMMIT: Final[Statement] = ("COMMIT", ())
 _ROLL_BACK: Final[Statement] = ("ROLLBACK", ())
+#: Plans are made once, for tables as they were then: a look-up in one that was nearly empty may walk
+#: an index that has grown since. So they are made anew every now and then, in seconds.
+_PLAN_ANEW: Final[Statement] = ("DISCARD PLANS", ())
+_PLAN_EVERY: Final = 5.0
 #: In a transaction that begins once the control plane stops: it does not wait for locks.
 _NO_WAIT: Final[Statement] = ("SET LOCAL lock_timeout = '1ms'", ())
 
@@ -76,9 +81,17 @@ class PostgresStore:
         StoreError: ``url`` cannot be read.
     """
 
-    def __init__(self, url: str, *, migrate: Callable[[str], None] = migrate) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        migrate: Callable[[str], None] = migrate,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._server = Server(url)
         self._migrate = migrate
+        self._monotonic = monotonic
+        self._planned = monotonic()
         self._hold = SessionHold(self._server)
         self._rounds: Rounds | None = None
         self._idle = threading.Event()
@@ -198,7 +211,7 @@ class PostgresStore:
 
         A connection that turns out to be lost is opened again: nothing has been done on it.
         """
-        beginning = [_BEGIN, _NO_WAIT] if self._stopping else [_BEGIN]
+        beginning = self._beginning()
         try:
             rounds = self._connected()
             try:
@@ -219,6 +232,15 @@ class PostgresStore:
                 f"({serving or 'nobody is on record'}); nothing was changed"
             )
         return rounds
+
+    def _beginning(self) -> list[Statement]:
+        beginning = [_BEGIN]
+        if self._stopping:
+            beginning.append(_NO_WAIT)
+        if self._monotonic() - self._planned >= _PLAN_EVERY:
+            self._planned = self._monotonic()
+            beginning.append(_PLAN_ANEW)
+        return beginning
 
     def _commit(self, rounds: Rounds, changes: list[Statement]) -> None:
         try:
