@@ -144,7 +144,7 @@ DEFECTS: list[tuple[Callable[[Patch], None], str]] = [
     (grant_of_a_claimed_task, "ready"),
     (ignored_attempts, "in a later attempt|two reports|was answered to|breaks its rules"),
     (tried_again_in_doubt, "applied twice|was refused, and applied"),
-    (a_disk_that_forgets, "is not on record|was written twice|never applied"),
+    (a_disk_that_forgets, "is not on record|was written twice|not what was committed"),
     (ids_given_again, "500 for|is there already"),
     (claims_that_nobody_wakes, "waits, and task"),
     (claims_that_wait_for_ever, "its time is over"),

@@ -92,5 +92,6 @@ class ReadyTasks:
             task = self._tasks[place.task]
             if task.ready and task.queued_at == place.queued_at:
                 return place
-            heappop(queue.places)
+            # A pause and a resume in one batch make a task ready again that was passed over.
+            queue.known.discard(heappop(queue.places))
         return None
