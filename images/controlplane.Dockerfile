@@ -4,10 +4,10 @@ ARG PYTHON_IMAGE=python:3.13-slim
 # What it needs of others, pinned by hash. It changes seldom, and its layer is used again.
 FROM ${PYTHON_IMAGE} AS dependencies
 COPY images/controlplane.lock /build/
-RUN --mount=type=cache,target=/root/.cache/pip \
+RUN --mount=type=cache,target=/var/cache/pip \
     python -m venv --without-pip /opt/stateous \
- && pip --python /opt/stateous/bin/python install --no-compile --require-hashes \
-      --only-binary :all: -r /build/controlplane.lock \
+ && pip --python /opt/stateous/bin/python install --cache-dir /var/cache/pip --no-compile \
+      --require-hashes --only-binary :all: -r /build/controlplane.lock \
  && /opt/stateous/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/stateous/lib
 
 FROM ${PYTHON_IMAGE}
