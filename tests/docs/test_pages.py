@@ -12,6 +12,7 @@ from tests.docs.walkthrough import ROOT, Block, Command, blocks_of, commands_of,
 IN_THE_CHECKOUT = {"README.md"}
 #: What a page takes for granted, as a page of its own that is walked before.
 BEFORE = {
+    "docs/reference/client.md": "stateous-client.md",
     "docs/reference/http.md": "http.md",
     "packages/stateous-client/README.md": "stateous-client.md",
     "packages/stateous-compiler/README.md": "stateous-compiler.md",
