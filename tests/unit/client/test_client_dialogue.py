@@ -267,6 +267,7 @@ def test_watching_follows_the_history_and_ends_with_the_token() -> None:
         ok(end),
         ok([]),
         ok(token("completed")),
+        ok([]),
     )
     stage = Stage(replies)
     stage.perform(stage.dialogue.watch("T", 0))
@@ -280,21 +281,30 @@ def test_watching_follows_the_history_and_ends_with_the_token() -> None:
         "/tokens/T/history?after=2&limit=1000&wait=60",
         "/tokens/T/history?after=4&limit=1000",
         "/tokens/T",
+        "/tokens/T/history?after=4&limit=1000",
     ]
     assert stage.slept == [0.2, 0.2]
 
 
 def test_watching_behind_the_end_of_a_token_ends_at_once() -> None:
-    stage = Stage(in_turn(ok([]), ok(token("failed"))))
+    stage = Stage(in_turn(ok([]), ok(token("failed")), ok([])))
     stage.perform(stage.dialogue.watch("T", 99))
     assert stage.items == []
 
 
 def test_watching_goes_on_after_a_lost_connection() -> None:
-    replies = in_turn(SILENCE, ok([entry(1, "cancelled")]), ok([]), ok(token("cancelled")))
+    ended = ok(token("cancelled"))
+    replies = in_turn(SILENCE, ok([entry(1, "cancelled")]), ok([]), ended, ok([]))
     stage = Stage(replies)
     stage.perform(stage.dialogue.watch("T", 0))
     assert stage.items == [entry(1, "cancelled")]
+
+
+def test_watching_misses_nothing_of_a_token_that_ends_between_two_looks() -> None:
+    end = [entry(1, "event_accepted"), entry(2, "completed")]
+    stage = Stage(in_turn(ok([]), ok(token("completed")), ok(end), ok([])))
+    stage.perform(stage.dialogue.watch("T", 0))
+    assert stage.items == end
 
 
 def test_a_bad_watch_is_refused_at_once() -> None:

@@ -130,6 +130,7 @@ class Dialogue:
 
     def _watch(self, token: str, after: int) -> Walk[Entry]:
         held = 0  # what is there already comes without a wait
+        ended = False
         while True:
             began = self.now()
             look = calls.history(token, after=after, limit=_WATCH_PAGE, held=held)
@@ -140,11 +141,16 @@ class Dialogue:
                 if any(entry["kind"] in ENDED for entry in entries):
                     held = 0
                 continue
-            # Nothing new. The token may have ended before `after`, so it is looked at itself.
-            if (yield from self.ask(calls.get(token)))["status"] in ENDED:
+            if ended:
                 return
-            held = MAX_READ_WAIT
-            yield from self._rest(began, math.inf)
+            # Nothing new. The token may have ended before `after`, so it is looked at itself. When
+            # it has, it may have done so since the history was read, which is read once more.
+            ended = (yield from self.ask(calls.get(token)))["status"] in ENDED
+            if ended:
+                held = 0
+            else:
+                held = MAX_READ_WAIT
+                yield from self._rest(began, math.inf)
 
     def _rest(self, began: float, left: float) -> Course[None]:
         rest = min(left, began + _LOOK - self.now())
