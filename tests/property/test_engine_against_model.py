@@ -176,6 +176,40 @@ class Family(RuleBasedStateMachine):
         for outcome in whole:
             self.say(*self.fitted(self.task(0), outcome))
 
+    @rule(
+        whole=st.lists(
+            st.one_of(
+                outcomes,
+                st.tuples(nth, events),
+                st.sampled_from(["claim", "pause", "resume", "cancel", "start", "write"]),
+            ),
+            min_size=2,
+            max_size=6,
+        ),
+        which=nth,
+    )
+    def all_at_once(self, whole: list[Any], which: int) -> None:
+        """Several requests in one batch. The tasks are those that were held before."""
+        task, top = self.task(0), self.top(which)
+        with self.twins.together():
+            for number, each in enumerate(whole):
+                match each:
+                    case "claim":
+                        self.twins.claim("box-1", self.queues() or ["a"], "r1", 2)
+                    case "start":
+                        self.twins.start(f"B-{len(self.twins.model.tokens)}", {"n": 3})
+                    case "write":
+                        self.twins.remember(task, "k", number, None, None)
+                    case str():
+                        self.twins.steer(each, top)
+                    case (chosen, event):
+                        payload = {"m": 1} if event == "tell" else None
+                        self.twins.fire(
+                            self.token(chosen), event, payload, "k1" if chosen == 8 else None
+                        )
+                    case _:
+                        self.say(*self.fitted(task, each))
+
     def say(self, task: int, outcome: Any, **who: Any) -> None:
         changes, schedules = outcome["changes"], outcome["schedules"]
         match outcome["kind"]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -66,6 +68,7 @@ class Twins:
     model: Model = field(init=False)
     _compared: dict[str, int] = field(default_factory=dict)
     _checked: datetime = NOON
+    _batch: list[Any] | None = None
 
     def __post_init__(self) -> None:
         self.model = Model(self.document, GUARDS, VALID, NOON)
@@ -143,18 +146,33 @@ class Twins:
         for _, command, number in sorted(over) + sorted(due):
             model.play(command, number)
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is asked inside arrives at once, and is decided in one batch."""
+        self._batch = []
+        yield
+        batch, self._batch = self._batch, None
+        self._play(batch)
+
     def _ask(self, request: Request | Command, *asked: Any, **named: Any) -> None:
+        if self._batch is None:
+            self._play([(request, asked, named)])
+        else:
+            self._batch.append((request, asked, named))
+
+    def _play(self, batch: list[tuple[Request | Command, tuple[Any, ...], dict[str, Any]]]) -> None:
         self.writer.clock.advance_wall(0.001)
         self.model.wall = self.writer.clock.wall
-        submission = self.writer.submit(request)
+        submissions = [self.writer.submit(request) for request, _, _ in batch]
         self.writer.run()
-        status, body = self.writer.status(submission), self.writer.body(submission)
-        code = None
-        if status >= 400:
-            assert body.pop("error")
-            code, body = body.pop("code"), body or None
-        expected = self.model.play(*asked, **named)
-        assert canonical((status, code, body)) == canonical(expected), request
+        for submission, (request, asked, named) in zip(submissions, batch, strict=True):
+            status, body = self.writer.status(submission), self.writer.body(submission)
+            code = None
+            if status >= 400:
+                assert body.pop("error")
+                code, body = body.pop("code"), body or None
+            expected = canonical(self.model.play(*asked, **named))
+            assert canonical((status, code, body)) == expected, request
         self._compare()
 
     # ── comparing ───────────────────────────────────────────────────────
