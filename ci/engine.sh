@@ -89,6 +89,7 @@ engine_unseal() { iptables -F DOCKER-USER 2>/dev/null && iptables -A DOCKER-USER
 engine_down() {
   [ "$ENGINE_OWN" = 1 ] || return 0
   docker ps -aq | xargs -r docker rm -f >/dev/null 2>&1
+  docker image prune -f >/dev/null 2>&1; docker builder prune -f --keep-storage 2GB >/dev/null 2>&1   # what earlier builds left
   local pid; pid=$(cat "$ENGINE_STATE/run/dockerd.pid" 2>/dev/null) && kill "$pid" && for _ in $(seq 1 60); do kill -0 "$pid" 2>/dev/null || break; sleep 0.25; done
   engine_unseal; ip link del docker0 2>/dev/null || true
   say "engine down"

@@ -8,6 +8,7 @@ import pytest
 
 from stateous_cli.database_url import database_url
 from stateous_cli.failures import CommandError
+from tests.support.served import refused_here
 
 URL = "postgresql://stateous:s3cret@db:5432/stateous"
 
@@ -56,3 +57,29 @@ def test_a_file_that_holds_no_url_is_refused_without_its_text(
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="Is a directory"):
         database_url(None, {"STATEOUS_DB_FILE": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "chosen"),
+    [
+        ((), {"STATEOUS_DB_FILE": "{file}"}, "from-file"),
+        ((), {"STATEOUS_DB": "from-variable", "STATEOUS_DB_FILE": "{file}"}, "from-variable"),
+        ((), {"STATEOUS_DB": "", "STATEOUS_DB_FILE": "{file}"}, "from-file"),
+        (("--db", "from-flag"), {"STATEOUS_DB": "from-variable"}, "from-flag"),
+        (("--db", "from-flag"), {"STATEOUS_DB_FILE": "{file}"}, "from-flag"),
+    ],
+)
+def test_a_flag_wins_over_the_variable_and_that_over_the_file(
+    words: tuple[str, ...],
+    variables: dict[str, str],
+    chosen: str,
+    secret: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    secret.write_text("from-file\n")
+    for name in ("STATEOUS_DB", "STATEOUS_DB_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value.format(file=secret))
+    sentence = refused_here(*words, "--listen", "127.0.0.1:0")
+    assert sentence.startswith(f"'{chosen}' is not the URL of a database")
