@@ -80,6 +80,14 @@ def test_a_server_that_cannot_be_reached(postgres_server: SharedServer) -> None:
         PostgresStore(postgres_server.url("absent")).take_hold(HOLDER, NOW)
 
 
+def test_of_several_hosts_the_one_that_answers_is_taken(database: OnPostgres) -> None:
+    head, address = database.url.rsplit("@", 1)
+    store = PostgresStore(f"{head}@127.0.0.1:1,{address}")
+    assert store.take_hold(HOLDER, NOW) is None
+    write(store, new_tokens=[token()])
+    store.close()
+
+
 def test_a_password_that_is_wrong_is_not_shown(postgres_server: SharedServer) -> None:
     url = postgres_server.url("postgres")
     wrong = url.replace(url.rsplit("@", 1)[0].rsplit(":", 1)[1], "hunter2")
