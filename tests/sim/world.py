@@ -71,6 +71,7 @@ class World:
         }
         self._box_faults = chance.choice((0.0, 0.004, 0.02))
         self._freezing = False
+        self._fastest = 0.0
         self._lease = timedelta(seconds=chance.choice((6, 8, 16)))
         # On one host the row of a dead process means nothing; on two it counts for 30 s.
         names = chance.choice((("cp-1", "cp-2"), ("cp", "cp")))
@@ -161,12 +162,9 @@ class World:
         self.storm = False
         self.network.weather = Weather()
         self.network.cut.clear()
-        # Clocks agree from now on, on the latest that was ever seen: time is not waited for.
-        hosts = [plane.host for plane in self.planes]
-        latest = max((each.at for each in self.witness.entries.values()), default=hosts[0].now())
-        skew = max(0.0, *((latest - host.now()).total_seconds() + host.skew for host in hosts))
-        for host in hosts:
-            host.skew = skew
+        # Clocks agree from now on, with the fastest that there was: time stands still nowhere.
+        for plane in self.planes:
+            plane.host.skew = self._fastest
 
     def _keep_up(self) -> None:
         """Whoever is down comes back, as it does under any process manager."""
@@ -213,6 +211,7 @@ class World:
     def _jump(self) -> None:
         host = self.chance.choice(self.planes).host
         host.skew += self.chance.choice((-1, 1)) * self.chance.choice((0.5, 5.0, 60.0, 3600.0))
+        self._fastest = max(self._fastest, host.skew)
         self._saw("clock jump", host, f"its clock is {host.skew:+g} s wrong")
 
     def _crash(self, host: Host) -> None:
