@@ -39,8 +39,9 @@ $(STAMP): requirements-dev.lock $(wildcard packages/*/pyproject.toml)
 demo: $(STAMP) ## run the main job on an embedded SQLite file, and show it
 	@$(BIN)/python examples/demo.py
 
-test: $(STAMP) ## all tests: in parallel first, then those that measure time, alone
-	$(PYTEST) -q -n $(WORKERS) --dist loadgroup -m 'not timing'
+test: $(STAMP) ## all tests: in parallel first, then the compose stack, then those that measure time, alone
+	$(PYTEST) -q -n $(WORKERS) -m 'not timing and not compose'
+	$(PYTEST) -q -m compose tests/integration/compose
 	$(PYTEST) -q -m timing
 
 soak: $(STAMP) ## supervisors and control planes die for half an hour (SOAK=20 times what `make test` has)

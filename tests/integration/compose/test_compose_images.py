@@ -12,11 +12,7 @@ from stateous_client import Client
 from tests.support.compose import IMAGES, ROOT, TAG, Stack, docker, inspected, said_at, stopped
 from tests.support.processes import eventually
 
-pytestmark = [
-    pytest.mark.compose,
-    pytest.mark.xdist_group("compose"),
-    pytest.mark.timeout(300),
-]
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(300)]
 
 UIDS = ["54321:0", "1000650000:0"]
 GRAPH = ROOT / "examples" / "sdlc" / "build" / "sdlc.json"

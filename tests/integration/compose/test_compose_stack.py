@@ -12,11 +12,7 @@ from tests.support.compose import Stack, docker, inspected, stopped
 from tests.support.ledgers import audit, audit_family, claimers
 from tests.support.processes import eventually
 
-pytestmark = [
-    pytest.mark.compose,
-    pytest.mark.xdist_group("compose"),
-    pytest.mark.timeout(300),
-]
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(300)]
 
 SERVICES = ["database", "controlplane", "supervisor-1"]
 

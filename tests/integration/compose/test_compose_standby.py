@@ -16,11 +16,7 @@ from tests.support.compose import Stack, finished_at, inspected, said_at, stoppe
 from tests.support.ledgers import audit_family
 from tests.support.processes import eventually
 
-pytestmark = [
-    pytest.mark.compose,
-    pytest.mark.xdist_group("compose"),
-    pytest.mark.timeout(300),
-]
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(300)]
 
 FIRST, SECOND = "controlplane", "controlplane-2"
 SUPERVISORS = ("supervisor-1", "supervisor-2")
