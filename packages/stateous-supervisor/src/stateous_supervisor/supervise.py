@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,9 @@ from stateous_supervisor.shift import Shift
 _SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
 )
+
+# A look-up may take ten seconds when the name server is away, and there is one per connection.
+_MOST_LOOK_UPS: Final = 32
 
 _log: Final = logging.getLogger("stateous.supervisor")
 
@@ -111,6 +115,7 @@ class Supervisor:
 
     async def _run(self, url: str, signals: bool) -> int:
         self._loop = asyncio.get_running_loop()
+        self._loop.set_default_executor(_LookUps(_MOST_LOOK_UPS, thread_name_prefix="look-up"))
         if signals:
             _call_on_signals(self._loop, self.stop)
         self._see_stops()
@@ -208,6 +213,13 @@ class Supervisor:
             elif not self._stopped.is_set():
                 _log.info("stopping: the control plane was not reached, so nothing runs")
                 self._stopped.set()
+
+
+class _LookUps(ThreadPoolExecutor):
+    """Where the loop looks names up. One that hangs does not hold up the end of the loop."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait=False, cancel_futures=True)
 
 
 def _call_on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
