@@ -172,11 +172,24 @@ def test_a_connection_that_is_lost_with_the_commit_leaves_it_unknown(
     write(store, new_tokens=[token()])
 
 
+def test_a_text_that_no_database_can_keep_fails_alone(store: PostgresStore) -> None:
+    write(store, new_tokens=[token()])
+    with pytest.raises(UnicodeEncodeError):
+        write(store, new_tokens=[token("T-\ud800")])
+    with pytest.raises(StoreError, match="NUL"):
+        write(store, new_tokens=[token("T-\x00")])
+    reads = store.reads()
+    with pytest.raises(StoreError, match="NUL"):
+        reads.token("T-1\x00")
+    reads.close()
+    assert load(store, tokens={"T-1"}).tokens.keys() == {"T-1"}
+
+
 def test_reads_open_a_lost_connection_again(database: OnPostgres, store: PostgresStore) -> None:
     write(store, new_tokens=[token()])
     reads = store.reads()
     assert reads.token("T-1") is not None
-    end_session(database, reads._of_this_thread())
+    end_session(database, reads._of_this_thread().connection)
     assert reads.token("T-1") is not None
     assert len(reads._opened) == 1
     reads.close()
@@ -186,7 +199,7 @@ def test_reads_open_a_lost_connection_again(database: OnPostgres, store: Postgre
 
 def test_reads_cannot_write(store: PostgresStore) -> None:
     reads = store.reads()
-    connection = reads._of_this_thread()
+    connection = reads._of_this_thread().connection
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         connection.execute("UPDATE control_plane SET serving = NULL")
     reads.close()

@@ -7,8 +7,7 @@ connection that was lost is opened again, once for each read.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import psycopg
 
@@ -23,7 +22,8 @@ from stateous_controlplane.store.port import (
     TokenFilter,
     TokenView,
 )
-from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost, is_over
+from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost
+from stateous_controlplane.store.postgres.rounds import Rounds, Statement
 from stateous_controlplane.store.rows import Row
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = %s AND kind || '' = 'token'"
 _EXISTS: Final = "SELECT 1 FROM tokens WHERE token = %s AND kind || '' = 'token'"
 _HISTORY: Final = (
-    f"SELECT {rows.ENTRY} FROM ledger WHERE token = %s AND seq > %s ORDER BY seq LIMIT %s"
+    f"SELECT {rows.ENTRY} FROM ledger WHERE token = %s AND seq > %s ORDER BY seq LIMIT %s::bigint"
 )
 _SERVING: Final = "SELECT serving FROM control_plane WHERE id = 1"
 
@@ -51,15 +51,15 @@ class PostgresReads:
 
     def token(self, token: str) -> TokenView | None:
         """One token of a workflow."""
-        found = self._read(_TOKEN, (token,))
+        (found,) = self._read((_TOKEN, (token,)))
         return rows.token_view(found[0]) if found else None
 
     def history(self, token: str, *, after: int, limit: int | None) -> list[Entry] | None:
         """The entries behind ``after``. A token that exists stays, so two look-ups agree."""
-        if not self._read(_EXISTS, (token,)):
-            return None
-        found = self._read(_HISTORY, (token, min(after, MAX_ID), limit))
-        return [rows.entry_of(row) for row in found]
+        there, found = self._read(
+            (_EXISTS, (token,)), (_HISTORY, (token, min(after, MAX_ID), limit))
+        )
+        return [rows.entry_of(row) for row in found] if there else None
 
     def tokens(
         self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int
@@ -73,7 +73,7 @@ class PostgresReads:
 
     def holds(self, holder: str) -> bool:
         """Whether ``holder`` is on record."""
-        found = self._read(_SERVING, ())
+        (found,) = self._read((_SERVING, ()))
         return bool(found) and found[0][0] == holder
 
     def close(self) -> None:
@@ -95,32 +95,31 @@ class PostgresReads:
                 self._pages = postgres_lists(self._server)
             return self._pages
 
-    def _read(self, text: str, parameters: Sequence[Any]) -> list[Row]:
+    def _read(self, *statements: Statement) -> list[list[Row]]:
         try:
-            connection = self._of_this_thread()
+            rounds = self._of_this_thread()
             try:
-                return connection.execute(text, parameters, prepare=True).fetchall()
-            except psycopg.Error as error:
-                if not is_over(connection, error):
+                return rounds.ask(*statements)
+            except psycopg.Error:
+                if not is_lost(rounds.connection):
                     raise
-                connection.close()
-            return self._of_this_thread().execute(text, parameters, prepare=True).fetchall()
+            return self._of_this_thread().ask(*statements)
         except psycopg.Error as error:
             raise self._server.failure(error) from error
 
-    def _of_this_thread(self) -> Connection:
-        connection: Connection | None = getattr(self._thread, "connection", None)
-        if connection is None or is_lost(connection):
+    def _of_this_thread(self) -> Rounds:
+        rounds: Rounds | None = getattr(self._thread, "rounds", None)
+        if rounds is None or is_lost(rounds.connection):
             with self._opening:
-                self._forget(connection)
+                self._forget(None if rounds is None else rounds.connection)
             opened = self._server.reader()
             with self._opening:
                 if self._closed:
                     opened.close()
                 self._forget(None)
                 self._opened.append(opened)
-            self._thread.connection = connection = opened
-        return connection
+            self._thread.rounds = rounds = Rounds(opened)
+        return rounds
 
     def _forget(self, connection: Connection | None) -> None:
         if self._closed:

@@ -45,7 +45,13 @@ def _numbered(text: str) -> bytes:
 
 
 def _encoded(value: str | int | None) -> bytes | None:
-    return None if value is None else str(value).encode()
+    if value is None:
+        return None
+    encoded = str(value).encode()
+    if b"\0" in encoded:
+        # libpq would end the text there.
+        raise psycopg.DataError("a text has the character NUL, which Postgres cannot keep")
+    return encoded
 
 
 class Rounds:
@@ -65,18 +71,20 @@ class Rounds:
                 ended the session, the connection is closed.
         """
         pgconn = self.connection.pgconn
+        # What cannot be encoded fails here, before anything is under way.
+        encoded = [(text, [_encoded(each) for each in values]) for text, values in statements]
         pgconn.enter_pipeline_mode()
         # Where in the round a statement is prepared. A name is used once, also when that fails.
         prepared: dict[int, str] = {}
         sent = 0
-        for text, parameters in statements:
+        for text, values in encoded:
             name = self._names.get(text)
             if name is None:
                 name = self._names[text] = b"s%d" % next(self._numbers)
                 pgconn.send_prepare(name, _numbered(text))
                 prepared[sent] = text
                 sent += 1
-            pgconn.send_query_prepared(name, [_encoded(value) for value in parameters])
+            pgconn.send_query_prepared(name, values)
             sent += 1
         pgconn.pipeline_sync()
         try:
@@ -89,6 +97,10 @@ class Rounds:
                 self.connection.close()
             else:
                 pgconn.exit_pipeline_mode()
+            raise
+        except BaseException:
+            # Interrupted half-way: nobody knows what the next answer would belong to.
+            self.connection.close()
             raise
         pgconn.exit_pipeline_mode()
         return [self._rows(result) for place, result in enumerate(results) if place not in prepared]
