@@ -3,8 +3,10 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -289,3 +291,21 @@ def test_the_umask_decides_who_shares_the_file(tmp_path, umask, mode):
     finally:
         os.umask(before)
     assert (tmp_path / ".stateous" / "outbox.db").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no mode to speak of")
+def test_an_outbox_that_may_only_be_read_is_refused():
+    with tempfile.TemporaryDirectory() as name:  # not tmp_path, which no other user may enter
+        folder = Path(name)
+        Outbox.open(folder, written=lambda _: None).close()
+        folder.chmod(0o755)
+        (folder / ".stateous" / "outbox.db").chmod(0o444)
+        root = os.geteuid() == 0  # may write whatever the mode says
+        if root:
+            os.seteuid(65534)
+        try:
+            with pytest.raises(OutboxError, match=r"cannot write the outbox .*: Permission denied"):
+                Outbox.open(folder, written=lambda _: None)
+        finally:
+            if root:
+                os.seteuid(0)

@@ -59,6 +59,8 @@ _INSERT: Final = (
 _KINDS: Final = frozenset({"report", "note", "memory"})
 # Bounds the memory of a transaction, not its latency: a batch is what came during the last one.
 _MOST_AT_ONCE: Final = 500
+# By the rights that the process has now, where the system can tell.
+_EFFECTIVE: Final = os.access in os.supports_effective_ids
 
 _log = logging.getLogger("stateous.supervisor")
 
@@ -138,6 +140,9 @@ class Outbox:
         # SQLite would make it 0644 at most. Here the umask decides whether a group shares it.
         with contextlib.suppress(OSError):
             path.touch(exist_ok=False)
+        # SQLite opens what may only be read without a word, and its lock then keeps nobody out.
+        if path.exists() and not os.access(path, os.W_OK, effective_ids=_EFFECTIVE):
+            raise OutboxError(f"cannot write the outbox {path}: Permission denied")
         try:
             connection = sqlite3.connect(
                 path, timeout=0, isolation_level=None, check_same_thread=False
