@@ -234,7 +234,8 @@ class Batch:
             if isinstance(reply, GrantReply):
                 grants.append(reply)
         if grants and claim.request is not None:
-            granted = tuple(Granted(each.task.id, each.task.attempt) for each in grants)
+            # In the order that the record gives them back in: a repeat is the same in this batch.
+            granted = tuple(sorted(Granted(each.task.id, each.task.attempt) for each in grants))
             self._working.remember(claim.supervisor, Remembered(claim.request, granted))
         return grants
 
