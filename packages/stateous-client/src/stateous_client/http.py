@@ -1,4 +1,4 @@
-"""The one place that knows httpx: a request value onto the wire, and back a reply.
+"""Where httpx is met: a request value onto the wire, and back a reply.
 
 The environment is left out (``trust_env=False``): a control plane is a neighbour, and a proxy that
 is set for the internet must not stand between it and its clients, on loopback least of all. TLS
@@ -16,11 +16,16 @@ import httpx
 from stateous_client.errors import InvalidArgument, closed
 from stateous_client.protocol.address import Address
 from stateous_client.protocol.exchange import Answer, NoAnswer, Reply, Request
+from stateous_client.wire import Wire
 
 # A control plane closes a connection after 30 s without a request (docs/spec/wire.md 1.1). It is
 # dropped well before, so that no request meets a connection that is closed at that moment.
+_IDLE_FOR: Final = 20.0
+_MOST_CONNECTIONS: Final = 100
 _LIMITS: Final = httpx.Limits(
-    max_connections=100, max_keepalive_connections=100, keepalive_expiry=20.0
+    max_connections=_MOST_CONNECTIONS,
+    max_keepalive_connections=_MOST_CONNECTIONS,
+    keepalive_expiry=_IDLE_FOR,
 )
 
 
@@ -61,9 +66,10 @@ class AsyncPort:
     ) -> None:
         self._address = address
         self._timeout = timeout
-        self._http = httpx.AsyncClient(
-            trust_env=False, verify=_trust(address), limits=_LIMITS, transport=transport
-        )
+        if transport is None:
+            trust = ssl.create_default_context() if address.encrypted else None
+            transport = Wire(trust, most=_MOST_CONNECTIONS, idle_for=_IDLE_FOR)
+        self._http = httpx.AsyncClient(trust_env=False, transport=transport)
 
     async def send(self, request: Request[Any]) -> Reply:
         """Send it once. Never raises for what the network does."""
