@@ -71,7 +71,9 @@ def test_what_a_suspended_supervisor_says_late_is_not_accepted(
             (slept / "HOLD").unlink()
             first.signal(signal.SIGCONT)
             first.says("this process stood still for")
-            eventually(lambda: "took it back" in first.said or "is dropped" in first.said)
+            # Which of these depends on whether its report, its heartbeat or its claim was first.
+            told = ("took it back", "its report could go", "attempt 1 of task 1 is over")
+            eventually(lambda: any(it in first.said for it in told))
             token = client.wait("T-1", timeout=30)
             assert token["context"]["weight"] == 2, "what the first attempt has written"
             assert first.stop() == 0

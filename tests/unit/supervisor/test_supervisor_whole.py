@@ -883,3 +883,20 @@ def test_a_wrong_result_is_told_with_the_line_of_its_routine(plane, start, caplo
         "task 1 of INV-1: the routine of draft failed in attempt 1 (work.py, line 5): the routine "
         "of 'draft' returned 5; it may return submitted, or None to wait" in caplog.text
     )
+
+
+@pytest.mark.parametrize("work", [SLEEP, HOLD], ids=["async def", "def"])
+def test_who_is_granted_a_task_again_has_lost_it_before(plane, start, caplog, work):
+    plane.grant(1)
+    run = start(work=work)
+    assert run.module().begun.wait(10)
+    plane.grant(1, attempt=2)
+    until(lambda: "task 1: draft of INV-1, attempt 2" in caplog.text)
+    assert "task 1 of INV-1: the control plane took it back; cancelling its routine" in caplog.text
+    run.module().gate.set()
+    until(lambda: work is SLEEP or "reported submitted" in caplog.text)
+    run.stop()
+    run.stop()
+    run.end()
+    reported = [it["attempt"] for it in plane.bodies("/tasks/1/report")]
+    assert reported == ([] if work is SLEEP else [2])

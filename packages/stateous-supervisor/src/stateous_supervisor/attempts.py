@@ -60,6 +60,8 @@ class Attempts:
 
     def begin(self, attempt: Attempt, grant: Mapping[str, Any], granted_at: float) -> None:
         """Run the routine of a grant that the session holds."""
+        # Who is granted a task again has lost it before, and has not heard of it yet.
+        self.lost([it for it in self._entries if it.task == attempt.task])
         token, state = grant["token"], grant["state"]
         self._entries[attempt] = Entry(token, state, grant["visit"])
         self._leases.granted(attempt, granted_at)
