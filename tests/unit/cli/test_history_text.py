@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from stateous.visible import visible
 from stateous_cli.output.history import entry_text, history_lines
 from stateous_cli.output.tokens import token_line, token_lines
-from stateous_cli.output.visible import json_text, visible
+from stateous_cli.output.visible import json_text
 
 TEXTS: list[tuple[str, dict[str, Any], str]] = [
     ("started", {"context": {}}, "started"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stateous.errors import StateousError
-from stateous_cli.output.visible import visible
+from stateous.visible import visible
 
 #: Codes of failures that no control plane answers (`docs/spec/authoring.md` 9.2).
 _OWN_CODES = frozenset({"does_not_import", "invalid_workflow"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from typing import Any, Final
 
 from stateous.routine import StateRef, state_of
 from stateous_supervisor.errors import SupervisorError
+from stateous_supervisor.failures import raised_at
+
+_log: Final = logging.getLogger("stateous.supervisor")
 
 # Set on each module that came from a folder, so that another folder's `contract` is told from it.
 _FROM_FOLDER: Final = "__stateous_folder__"
@@ -53,6 +57,11 @@ def load_routines(folder: Path) -> dict[str, Routine]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        place = None
+        if not isinstance(error, SyntaxError):  # which names its own
+            place = raised_at(error.__traceback__, home)
+        if place is not None:
+            _log.error("the import ended at %s", place)
         raise _refusal(folder, f"{type(error).__name__}: {error}") from error
     return _collect(folder, modules)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from stateous.json import write_json
+from stateous.visible import visible
 from stateous_cli.answer import Answer
 from stateous_cli.failures import ProblemsFound
-from stateous_cli.output.visible import visible
 from stateous_client import Client
 from stateous_compiler import compile as compiler
 from stateous_compiler import scaffold

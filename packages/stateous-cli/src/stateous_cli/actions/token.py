@@ -10,13 +10,13 @@ from typing import Any, Final, TypeVar
 from stateous.errors import GraphError
 from stateous.graph.diagram import diagram_text
 from stateous.graph.reading import check_graph
+from stateous.visible import visible
 from stateous_cli.answer import Answer
 from stateous_cli.arguments import json_object
 from stateous_cli.failures import CommandError
 from stateous_cli.output.history import history_lines
 from stateous_cli.output.tasks import task_lines
 from stateous_cli.output.tokens import token_line, token_lines
-from stateous_cli.output.visible import visible
 from stateous_client import Client, Token
 
 T = TypeVar("T")

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, tzinfo
 from typing import Any, Final
 
+from stateous.visible import visible
 from stateous.wire.moments import read_moment
 from stateous_cli.output.tokens import state_text, visit_text
-from stateous_cli.output.visible import json_text, visible
+from stateous_cli.output.visible import json_text
 
 Data = Mapping[str, Any]
 

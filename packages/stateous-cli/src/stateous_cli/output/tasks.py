@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stateous_cli.output.visible import visible
+from stateous.visible import visible
 
 
 def task_line(task: Mapping[str, Any]) -> str:

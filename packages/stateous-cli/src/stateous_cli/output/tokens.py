@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stateous.names import END, START
-from stateous_cli.output.visible import visible
+from stateous.visible import visible
 
 _SHOWN_STATES = {START: "START", END: "END"}
 
