@@ -24,7 +24,6 @@ from tests.support.served import answered, asked, free_port, is_open, ticket_gra
 
 pytestmark = pytest.mark.e2e
 
-TOKENS = 400
 KILLS = 10
 STOPPED = "error: another control plane took the database; this control plane stopped\n"
 
@@ -51,16 +50,14 @@ def query(url: str, text: str) -> list[tuple[object, ...]]:
 
 @pytest.mark.timeout(300)
 def test_no_answered_request_is_lost_and_none_is_doubled(server: Postgres, tmp_path: Path) -> None:
-    names = [f"T-{number}" for number in range(TOKENS)]
     chance = random.Random(4711)
     with control_plane(compiled(tmp_path), server.url(), cwd=tmp_path) as (plane, client):
-        with load(plane.url, names, callers=8, supervisors=8) as told:
+        with load(plane.url, callers=8, supervisors=8) as told:
             for _ in range(KILLS):
                 time.sleep(chance.uniform(0.1, 0.5))  # a moment of chance: the point of the test
                 server.stop(signal.SIGQUIT)
                 server.start()
-            assert len(told.started) < TOKENS, "all was done before the last kill"
-        check_ledger(client, names, told)
+        check_ledger(client, told)
         assert "Traceback" not in plane.said
         assert plane.stop() == 0
 

@@ -13,6 +13,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TypeVar
 
 from stateous_client import (
@@ -23,7 +24,6 @@ from stateous_client import (
     Unavailable,
     Unreachable,
 )
-from tests.support.processes import eventually
 
 T = TypeVar("T")
 
@@ -48,9 +48,12 @@ def until_answered(call: Callable[[], T]) -> T:
             time.sleep(0.02)
 
 
-def start_and_poke(url: str, tokens: list[str], answered: Answered) -> None:
+def start_and_poke(url: str, caller: int, answered: Answered, enough: threading.Event) -> None:
     with Client(url, retries=0) as client:
-        for token in tokens:
+        for number in count():
+            if enough.is_set():
+                return
+            token = f"T-{caller}-{number}"
             until_answered(lambda token=token: client.start(token, {"name": token}))
             answered.started.add(token)
             for _ in range(2):
@@ -93,45 +96,44 @@ def work(url: str, name: str, answered: Answered, over: threading.Event) -> None
 
 
 @contextlib.contextmanager
-def load(
-    url: str, names: list[str], *, callers: int = 3, supervisors: int = 3
-) -> Iterator[Answered]:
-    """Start and poke the tokens ``names``, and work on them until all have completed.
+def load(url: str, *, callers: int = 3, supervisors: int = 3) -> Iterator[Answered]:
+    """Start and poke tokens for as long as the block lasts, and work on them until all completed.
 
     The block is what happens meanwhile; behind it everybody has come to an end.
     """
     answered = Answered()
-    over = threading.Event()
-    threads = [
-        threading.Thread(target=start_and_poke, args=(url, names[part::callers], answered))
-        for part in range(callers)
+    enough, over = threading.Event(), threading.Event()
+    starting = [
+        threading.Thread(target=start_and_poke, args=(url, caller, answered, enough))
+        for caller in range(callers)
     ]
-    threads += [
+    working = [
         threading.Thread(target=work, args=(url, f"box-{part}", answered, over))
         for part in range(supervisors)
     ]
-    for thread in threads:
+    for thread in (*starting, *working):
         thread.start()
     try:
         yield answered
+        enough.set()
+        for thread in starting:
+            thread.join(60)
         with Client(url) as client:
-            eventually(lambda: len(answered.started) == len(names), within=60)
-            eventually(
-                lambda: until_answered(
-                    lambda: all(client.get(name)["status"] == "completed" for name in names)
-                ),
-                within=60,
-            )
+            for name in sorted(answered.started):
+                ended = until_answered(lambda name=name: client.wait(name, timeout=60))
+                assert ended["status"] == "completed"
     finally:
+        enough.set()
         over.set()
-        for thread in threads:
+        for thread in (*starting, *working):
             thread.join(30)
-    assert not any(thread.is_alive() for thread in threads)
+    assert not any(thread.is_alive() for thread in (*starting, *working))
 
 
-def check_ledger(client: Client, names: list[str], answered: Answered) -> None:
+def check_ledger(client: Client, answered: Answered) -> None:
+    """What callers were told stands in the ledgers, and nothing stands there twice."""
     claimed: Counter[tuple[int, int]] = Counter()
-    for name in names:
+    for name in sorted(answered.started):
         history = client.history(name)
         assert [entry["seq"] for entry in history] == list(range(1, len(history) + 1))
         kinds = Counter(entry["kind"] for entry in history)
