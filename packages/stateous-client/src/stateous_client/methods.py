@@ -1,12 +1,14 @@
 """The methods that both clients have, documented once.
 
 :class:`Methods` declares each method: its name, parameters and contract. ``Client`` and
-``AsyncClient`` override all of them with precise return types; where a method has no docstring of
-its own it gets the one that stands here, so ``help()`` and editors show it for both.
+``AsyncClient`` override all of them with precise return types, and cannot be made without. Where a
+method has no docstring of its own it gets the one that stands here, so ``help()`` and editors show
+it for both.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 from stateous_client.values import TaskStatus, TokenStatus, Until
 
 
-class Methods:
+class Methods(ABC):
     """What can be asked of a control plane (`docs/spec/wire.md` 7).
 
     Values are plain dicts with the API's keys. Every method can raise a ``ClientError``:
@@ -32,34 +34,35 @@ class Methods:
                 own.__doc__ = declared.__doc__
 
     @property
+    @abstractmethod
     def url(self) -> str:
         """The control plane's URL, without trailing slashes and without its password."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def lease(self) -> float | None:
         """The lease in seconds that the latest answer to health, claim or heartbeat announced.
 
         None before the first such answer, and when that answer announced none.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def start(self, token: str, context: dict[str, Any] | None = None) -> Any:
         """Start a token, and return it. A token that exists is returned as it is, unchanged."""
-        raise NotImplementedError
 
+    @abstractmethod
     def get(self, token: str) -> Any:
         """The token. Raises TokenNotFound."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wait(self, token: str, *, until: Until = "ended", timeout: float | None = None) -> Any:
         """The token as soon as it has ended, or with ``until="moved"`` has entered a state or ended.
 
         It waits in long polls of at most a minute. An ended token is returned at once. Raises the
         builtin TimeoutError after ``timeout`` seconds; None waits without end.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def tokens(
         self,
         *,
@@ -77,8 +80,8 @@ class Methods:
         ``limit`` is 1 to 1000, by default 100. Moments are datetimes with a zone, or ISO 8601 text
         with ``Z`` or an offset.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def iter_tokens(
         self,
         *,
@@ -95,19 +98,19 @@ class Methods:
 
         Every token that does not move meanwhile comes exactly once.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def history(self, token: str, *, after: int = 0, limit: int | None = None) -> Any:
         """The ledger's entries of the token behind the seq ``after``, oldest first.
 
         Without ``limit`` (1 to 10,000) all of them.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def watch(self, token: str, *, after: int = 0) -> Any:
         """The entries behind the seq ``after`` as they come; it ends when the token has ended."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fire(
         self,
         token: str,
@@ -122,20 +125,20 @@ class Methods:
         later calls return ``{"duplicate": True, "token": …}``. Raises EventNotAllowed,
         TokenNotActive, TokenNotFound, or Invalid for a payload that does not fit.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def pause(self, token: str) -> Any:
         """Pause a top token and its children: no task is claimed, events are held."""
-        raise NotImplementedError
 
+    @abstractmethod
     def resume(self, token: str) -> Any:
         """Resume a paused token, apply what was held, and return the token after that."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cancel(self, token: str) -> Any:
         """Cancel a top token and its children for good."""
-        raise NotImplementedError
 
+    @abstractmethod
     def report(
         self,
         task: int,
@@ -150,12 +153,12 @@ class Methods:
         ``context`` holds changes by top-level key. With ``attempt`` the report counts for that
         attempt only. Raises EventNotAllowed, TaskNotHeld, AttemptOver, TaskNotFound, Invalid.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def report_failed(self, task: int, error: str, *, attempt: int | None = None) -> Any:
         """Report from outside that a waiting or claimed task failed; returns its token."""
-        raise NotImplementedError
 
+    @abstractmethod
     def note(
         self, task: int, text: str, *, attempt: int | None = None, number: int | None = None
     ) -> Any:
@@ -164,8 +167,8 @@ class Methods:
         ``number``, with ``attempt``, lets a resend double nothing: a number that is not above the
         last one of this task and attempt is not applied (`docs/spec/wire.md` 2.6).
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def memory(
         self,
         task: int,
@@ -179,8 +182,8 @@ class Methods:
 
         ``number`` is as for :meth:`note`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def tasks(
         self,
         *,
@@ -190,8 +193,8 @@ class Methods:
         limit: int | None = None,
     ) -> Any:
         """One page of tasks, by number; ``state`` is as a claim names it. ``limit`` is 1 to 1000."""
-        raise NotImplementedError
 
+    @abstractmethod
     def iter_tasks(
         self,
         *,
@@ -201,23 +204,23 @@ class Methods:
         page: int = 100,
     ) -> Any:
         """All tasks that the filters let through, fetched in pages of ``page``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def workflow(self) -> Any:
         """The graph document of the served workflow. Raises NotFound while none is served."""
-        raise NotImplementedError
 
+    @abstractmethod
     def health(self) -> Any:
         """Name and hashes of the served workflow, all None while none is; never waits."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ready(self) -> Any:
         """Whether the control plane holds its database and the database answers.
 
         An answer 503 is False, and is not asked again; no answer at all is Unreachable.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def claim(
         self,
         supervisor: str,
@@ -234,15 +237,14 @@ class Methods:
         seconds, lets the control plane hold the answer back until there is a task. ``request``,
         ``[A-Za-z0-9._-]{1,64}``, makes the claim repeatable: the same request gets the same grant.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def heartbeat(self, supervisor: str, tasks: Iterable[int]) -> Any:
         """Renew the leases of up to 1,000 tasks; returns the numbers of those that are lost."""
-        raise NotImplementedError
 
+    @abstractmethod
     def send_report(self, task: int, outcome: dict[str, Any]) -> Any:
         """Report an outcome as a supervisor has it (`docs/spec/wire.md` 1.5); returns the token.
 
         Any success is an acceptance (2.8): None is returned when the answer is no JSON object.
         """
-        raise NotImplementedError

@@ -1,5 +1,1 @@
 """The control plane: a pure engine, a writer that commits in batches, stores, and an HTTP API."""
-
-from __future__ import annotations
-
-__all__: list[str] = []
