@@ -46,3 +46,9 @@ MAX_GUARD_DEPTH: Final = 100
 MAX_GRAPH_DEPTH: Final = 200
 # Schemas inside one another and behind references: a validator goes down them on the stack.
 MAX_SCHEMA_LEVELS: Final = 1000
+
+# Statecharts (docs/spec/statechart.md 19).
+#: One expression, in bytes of UTF-8.
+MAX_EXPRESSION_BYTES: Final = 4096
+#: A length of time, in seconds.
+MAX_LENGTH_SECONDS: Final = MAX_DURATION_DAYS * 86_400

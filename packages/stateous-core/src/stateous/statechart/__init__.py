@@ -1,0 +1,1 @@
+"""Statecharts: the language of charts, and what a chart is once it is read."""
