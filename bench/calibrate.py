@@ -14,41 +14,66 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.load import Measured, connected, measure, post
-from bench.machine import Cores
+import psycopg
+
+from bench.load import Measured, Watched, connected, measure, post
 from bench.server import bare_route
+from bench.stand import Stand
 
 _SYNCS: Final = 4096
 _ROWS_A_COMMIT: Final = 3
 
 
+_CONNECTIONS: Final = 16
+_ROWS: Final = f"INSERT INTO calibration (text) SELECT repeat('x', 100) FROM generate_series(1, {_ROWS_A_COMMIT})"
+
+
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """One calibration; the disk's figures are per second, one at a time."""
+    """One calibration; the figures of the disk are per second, one after the other."""
 
     bare_route: Measured
-    commits: float
+    sqlite_commits: float
+    #: None: the run is not on Postgres.
+    postgres_commits: float | None
     syncs: float
 
 
-async def calibrate(
-    folder: Path, cores: Cores, *, requests: int, connections: int, seconds: float
-) -> Calibration:
-    """Measure the bare route, and the disk for ``seconds`` each."""
-    with bare_route(folder, cores.server) as server:
-        async with connected(server.port, connections) as pool:
-            bare = await measure(
-                pool,
-                server.process,
-                requests,
-                lambda pool: pool.send_all("constant", [post("/constant")] * requests, 200),
-            )
-    return Calibration(
-        bare, _commits_per_second(folder, seconds), _syncs_per_second(folder, seconds)
-    )
+async def calibrate(stand: Stand) -> Calibration:
+    """Measure the bare route, the disk, and the commits of the databases."""
+    requests, seconds = stand.sizes.calibration_requests, stand.sizes.calibration_seconds
+    with stand.folder() as folder:
+        with bare_route(folder, stand.cores.server) as server:
+            async with connected(server.port, _CONNECTIONS) as pool:
+                bare = await measure(
+                    pool,
+                    Watched(server.process),
+                    requests,
+                    lambda pool: pool.send_all("constant", [post("/constant")] * requests, 200),
+                )
+        postgres = None
+        if stand.engine.name == "postgres":
+            postgres = _postgres_commits(stand.engine.new(folder).url, seconds)
+        return Calibration(
+            bare,
+            _sqlite_commits(folder, seconds),
+            postgres,
+            _syncs_per_second(folder, seconds),
+        )
 
 
-def _commits_per_second(folder: Path, seconds: float) -> float:
+def _postgres_commits(url: str, seconds: float) -> float:
+    """Transactions of three rows, one statement each, on a server that has `fsync` on."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE calibration (text text)")
+        done, began = 0, time.perf_counter()
+        while (passed := time.perf_counter() - began) < seconds:
+            connection.execute(_ROWS, prepare=True)
+            done += 1
+    return done / passed
+
+
+def _sqlite_commits(folder: Path, seconds: float) -> float:
     """SQLite transactions of three rows, durable: WAL and `synchronous=FULL`."""
     file = folder / "calibration.db"
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 from array import array
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, cast
 
-from bench.machine import cpu_seconds
+from bench.machine import cpu_seconds, cpu_seconds_of_family
 
 #: From this share of its core on, the generator itself may be what limits the rate.
 BOTTLENECK: Final = 0.85
@@ -180,6 +180,8 @@ class Measured:
     latencies: dict[str, tuple[float, float]]
     generator_share: float
     server_share: float | None
+    #: Of the processes of the database's server; None: it has none.
+    database_share: float | None
 
     @property
     def rate(self) -> float:
@@ -204,33 +206,51 @@ class Measured:
         return self.generator_share > BOTTLENECK
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The processes whose CPU time is looked at: the server under load, and its database's."""
+
+    server: int
+    database: int | None = None
+
+
 async def measure(
-    pool: Pool, server: int, operations: int, drive: Callable[[Pool], Awaitable[None]]
+    pool: Pool, watched: Watched, operations: int, drive: Callable[[Pool], Awaitable[None]]
 ) -> Measured:
-    """Run ``drive``, and look at the clocks before and after. ``server`` is a process id."""
+    """Run ``drive``, and look at the clocks before and after."""
     pool.latencies.clear()
-    server_before = cpu_seconds(server)
+    before = _cpu(watched)
     generator_before = time.process_time()
     began = time.perf_counter()
     await drive(pool)
     seconds = time.perf_counter() - began
     generator = time.process_time() - generator_before
-    server_after = cpu_seconds(server)
+    server, database = (
+        None if was is None or now is None else (now - was) / seconds
+        for was, now in zip(before, _cpu(watched), strict=True)
+    )
     return Measured(
         operations=operations,
         requests=sum(map(len, pool.latencies.values())),
         seconds=seconds,
         latencies={
-            kind: (_percentile(taken, 0.50), _percentile(taken, 0.99))
+            kind: (percentile(taken, 0.50), percentile(taken, 0.99))
             for kind, taken in pool.latencies.items()
         },
         generator_share=generator / seconds,
-        server_share=None
-        if server_before is None or server_after is None
-        else (server_after - server_before) / seconds,
+        server_share=server,
+        database_share=database,
     )
 
 
-def _percentile(seconds: array[float], part: float) -> float:
+def percentile(seconds: Sequence[float], part: float) -> float:
+    """Below which ``part`` of ``seconds`` stand, in milliseconds."""
     ordered = sorted(seconds)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))] * 1000
+
+
+def _cpu(watched: Watched) -> tuple[float | None, float | None]:
+    database = watched.database
+    return cpu_seconds(watched.server), None if database is None else cpu_seconds_of_family(
+        database
+    )

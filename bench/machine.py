@@ -1,11 +1,15 @@
-"""The machine under the benchmark: cores to pin processes to, and the CPU time of a process."""
+"""The machine under the benchmark: cores to pin processes to, CPU time and memory of a process."""
 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+_RESIDENT: Final = re.compile(r"^VmRSS:\s+(\d+) kB", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,32 @@ def cpu_seconds(process: int) -> float | None:
         if nanoseconds := sum(int(each.read_text().split()[0]) for each in threads):
             return nanoseconds / 1e9
     with suppress(OSError):
-        # The name, in parentheses, may hold spaces; utime and stime are fields 14 and 15.
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        # utime and stime are fields 14 and 15.
+        fields = _fields(folder)
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return None
+
+
+def cpu_seconds_of_family(process: int) -> float | None:
+    """:func:`cpu_seconds` of a process and those of its children that still run."""
+    family = [process]
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if int(_fields(folder)[1]) == process:
+                family.append(int(folder.name))
+    known = [seconds for each in family if (seconds := cpu_seconds(each)) is not None]
+    return sum(known) if known else None
+
+
+def resident_mib(process: int) -> float | None:
+    """Memory of a running process that is in RAM (VmRSS), in MiB; None where it is not told."""
+    with suppress(OSError):
+        found = _RESIDENT.search(Path(f"/proc/{process}/status").read_text())
+        if found is not None:
+            return int(found[1]) / 1024
+    return None
+
+
+def _fields(folder: Path) -> list[str]:
+    """What stands in a process's `stat` behind its name, which is in parentheses, with spaces."""
+    return (folder / "stat").read_text().rpartition(")")[2].split()

@@ -1,60 +1,37 @@
-"""The report: medians over the rounds, as JSON and as a table in Markdown."""
+"""The report: targets and loads, as JSON and as tables in Markdown."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from bench.load import Measured
+from bench.database import EngineName
 from bench.machine import Cores
-from bench.rounds import Round
-
-_COLUMNS: Final = (
-    *("workload", "a second", "ratio", "p50 ms", "p99 ms"),
-    *("CPU ms", "CPU ratio", "server", "generator"),
+from bench.summary import (
+    LoadSummary,
+    Run,
+    Verdict,
+    figures,
+    loads,
+    median_figures,
+    points,
+    problems,
+    verdicts,
 )
 
-_T = TypeVar("_T")
+_TARGETS: Final = ("what", "target", "measured", "ratio", "")
+_LOADS: Final = (
+    *("load", "a second", "of bare", "p50 ms", "p99 ms"),
+    *("CPU ms", "CPU of bare", "server", "database", "generator"),
+)
+_TITLES: Final[dict[EngineName, str]] = {"sqlite": "SQLite", "postgres": "Postgres"}
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """One workload over all rounds: medians, of ``ratios`` too, which are taken in each round.
-
-    ``ratio`` is the workload's requests per second over those of the bare route. ``cpu_ratio`` is
-    the bare route's CPU time for a request over the workload's: what the ratio would be if nothing
-    but the server's core counted. Other work on the machine moves it less.
-    """
-
-    name: str
-    rate: float
-    ratio: float
-    cpu_ratio: float | None
-    latencies: dict[str, tuple[float, float]]
-    server_ms_per_request: float | None
-    server_share: float | None
-    generator_share: float
-    #: In how many rounds the generator may have been the bottleneck.
-    generator_limits: int
-    problems: list[str]
-
-
-def summarise(rounds: list[Round]) -> list[Summary]:
-    """The bare route first, then the workloads in their order."""
-    bare = [each.calibration.bare_route for each in rounds]
-    made = [_summary("bare FastAPI route", bare, bare, [])]
-    for lines in zip(*(each.lines for each in rounds), strict=True):
-        problems = [problem for line in lines for problem in line.problems]
-        made.append(_summary(lines[0].name, [line.measured for line in lines], bare, problems))
-    return made
-
-
-def as_json(rounds: list[Round], cores: Cores, *, seconds: float, quick: bool) -> dict[str, Any]:
-    """The whole run, each round with it."""
+def as_json(runs: Sequence[Run], cores: Cores, *, seconds: float, quick: bool) -> dict[str, Any]:
+    """The whole run, with the figures of each of its runs."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "quick": quick,
@@ -64,152 +41,186 @@ def as_json(rounds: list[Round], cores: Cores, *, seconds: float, quick: bool) -
             "python": platform.python_version(),
             "cores_apart": cores.apart,
         },
-        "calibration": {
-            "bare_route_requests_a_second": _round(
-                median(each.calibration.bare_route.rate for each in rounds)
-            ),
-            "sqlite_commits_a_second": _round(median(each.calibration.commits for each in rounds)),
-            "syncs_a_second": _round(median(each.calibration.syncs for each in rounds)),
-        },
-        "workloads": [_summary_json(summary) for summary in summarise(rounds)],
-        "rounds": [
-            {
-                "bare_route": _measured_json(each.calibration.bare_route),
-                "sqlite_commits_a_second": _round(each.calibration.commits),
-                "syncs_a_second": _round(each.calibration.syncs),
-                "workloads": {line.name: _measured_json(line.measured) for line in each.lines},
-            }
-            for each in rounds
-        ],
+        "databases": {engine: _engine_json(made) for engine, made in _by_engine(runs)},
     }
 
 
-def as_table(rounds: list[Round], cores: Cores) -> str:
-    """The run in Markdown."""
-    commits = median(each.calibration.commits for each in rounds)
-    syncs = median(each.calibration.syncs for each in rounds)
-    pinned = "server and generator on a core each" if cores.apart else "nothing pinned"
-    lines = [
-        f"Medians of {len(rounds)} rounds; {pinned}. Disk: {commits:,.0f} SQLite commits/s of 3 rows"
-        f" (WAL, FULL), {syncs:,.0f} fdatasync/s of 4 KB.",
-        "",
-        _row(_COLUMNS),
-        _row(["---"] + ["---:"] * (len(_COLUMNS) - 1)),
-    ]
-    summaries = summarise(rounds)
-    lines += [row for summary in summaries for row in _rows(summary)]
-    lines += [
-        f"\n`{summary.name}`: the generator may have been the bottleneck in "
-        f"{summary.generator_limits} rounds."
-        for summary in summaries
-        if summary.generator_limits
-    ]
-    lines += [
-        f"\nSELF-CHECK `{summary.name}`: {problem}"
-        for summary in summaries
-        for problem in summary.problems
-    ]
-    return "\n".join(lines) + "\n"
+def as_tables(runs: Sequence[Run], cores: Cores) -> str:
+    """The run in Markdown: for each database the targets, then what stands behind them."""
+    parts = [part for engine, made in _by_engine(runs) for part in _tables(engine, made, cores)]
+    parts += [f"SELF-CHECK {problem}" for problem in problems(runs)]
+    return "\n\n".join(parts) + "\n"
 
 
-def _summary(
-    name: str, measured: list[Measured], bare: list[Measured], problems: list[str]
-) -> Summary:
-    kinds = measured[0].latencies
-    return Summary(
-        name=name,
-        rate=median(each.rate for each in measured),
-        ratio=median(
-            each.requests_per_second / yardstick.requests_per_second
-            for each, yardstick in zip(measured, bare, strict=True)
-        ),
-        cpu_ratio=_median_of(zip(measured, bare, strict=True), _cpu_ratio),
-        latencies={
-            kind: (
-                median(each.latencies[kind][0] for each in measured),
-                median(each.latencies[kind][1] for each in measured),
+def _by_engine(runs: Sequence[Run]) -> Iterator[tuple[EngineName, list[Run]]]:
+    for engine in _TITLES:
+        made = [run for run in runs if run.engine == engine]
+        if made:
+            yield engine, made
+
+
+# ── Markdown ────────────────────────────────────────────────────────────
+
+
+def _tables(engine: EngineName, runs: list[Run], cores: Cores) -> Iterator[str]:
+    yield f"## {_TITLES[engine]}"
+    yield _circumstances(runs, cores)
+    held = list(verdicts(runs))
+    if held:
+        yield _table(_TARGETS, [_verdict_row(each, len(runs)) for each in held])
+    summaries = list(loads(runs))
+    yield _table(_LOADS, [row for each in summaries for row in _load_rows(each)])
+    measured = points(runs)
+    for curve in dict.fromkeys(point.curve for point in measured):
+        along = [point for point in measured if point.curve == curve]
+        names = list(along[0].figures)
+        rows = [[f"{p.size:,}", *(_number(p.figures[name]) for name in names)] for p in along]
+        yield _table([curve, *names], rows)
+    for each in summaries:
+        if each.limited:
+            yield (
+                f"† `{each.name}`: the generator may have been the bottleneck in "
+                f"{each.limited} of {each.runs} runs."
             )
-            for kind in kinds
-        },
-        server_ms_per_request=_median_of(measured, lambda each: each.server_ms_per_request),
-        server_share=_median_of(measured, lambda each: each.server_share),
-        generator_share=median(each.generator_share for each in measured),
-        generator_limits=sum(each.generator_limits for each in measured),
-        problems=problems,
+
+
+def _circumstances(runs: list[Run], cores: Cores) -> str:
+    found = {name: _number(value) for name, value in _calibration(runs).items()}
+    where = "server on one core, generator and database on another" if cores.apart else "not pinned"
+    disk = [
+        f"{found['sqlite_commits_a_second']} SQLite commits/s of 3 rows (WAL, FULL)",
+        f"{found['syncs_a_second']} fdatasync/s of 4 KB",
+    ]
+    if "postgres_commits_a_second" in found:
+        disk.insert(0, f"{found['postgres_commits_a_second']} Postgres commits/s of 3 rows")
+    return (
+        f"Median of {len(runs)} run(s), {where}. The machine in the same runs: bare FastAPI route "
+        f"{found['bare_route_requests_a_second']} requests/s, {', '.join(disk)}."
     )
 
 
-def _cpu_ratio(pair: tuple[Measured, Measured]) -> float | None:
-    ours, yardstick = (each.server_ms_per_request for each in pair)
-    return yardstick / ours if ours and yardstick else None
+def _verdict_row(verdict: Verdict, runs: int) -> list[str]:
+    once = " (once)" if len(verdict.values) < runs else ""
+    mark = " †" if verdict.limited else ""
+    sign = "≥" if verdict.target.better == "more" else "≤"
+    return [
+        f"{verdict.target.what}{once}",
+        f"{sign} {_number(verdict.wanted)}",
+        f"{_number(verdict.measured)}{mark}",
+        f"{verdict.ratio:.2f}",
+        "met" if verdict.met else "**missed**",
+    ]
 
 
-def _median_of(values: Iterable[_T], of: Callable[[_T], float | None]) -> float | None:
-    known = [found for each in values if (found := of(each)) is not None]
-    return median(known) if known else None
-
-
-def _rows(summary: Summary) -> Iterator[str]:
-    """A row for the workload; a second kind of request has a row of its own below it."""
+def _load_rows(summary: LoadSummary) -> Iterator[list[str]]:
+    """A row for the load; a second kind of request has a row of its own below it."""
     first, *others = summary.latencies.items()
-    several = bool(others)
     kind, (p50, p99) = first
-    yield _row(
-        [
-            f"{summary.name} ({kind})" if several else summary.name,
-            f"{summary.rate:,.0f}",
-            f"{summary.ratio:.2f}",
-            f"{p50:.1f}",
-            f"{p99:.1f}",
-            _shown(summary.server_ms_per_request, ".3f"),
-            _shown(summary.cpu_ratio, ".2f"),
-            _shown(summary.server_share, ".0%"),
-            f"{summary.generator_share:.0%}",
-        ]
-    )
+    mark = " †" if summary.limited else ""
+    yield [
+        f"{summary.name} ({kind}){mark}" if others else f"{summary.name}{mark}",
+        f"{summary.rate:,.0f}",
+        f"{summary.ratio:.2f}",
+        f"{p50:.1f}",
+        f"{p99:.1f}",
+        _shown(summary.server_ms_per_request, ".3f"),
+        _shown(summary.cpu_ratio, ".2f"),
+        _shown(summary.server_share, ".0%"),
+        _shown(summary.database_share, ".0%"),
+        f"{summary.generator_share:.0%}",
+    ]
     for kind, (p50, p99) in others:
-        yield _row([f"… ({kind})", "", "", f"{p50:.1f}", f"{p99:.1f}", "", "", "", ""])
+        yield [f"… ({kind})", "", "", f"{p50:.1f}", f"{p99:.1f}", "", "", "", "", ""]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---"] + ["---:"] * (len(head) - 1)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
 
 
 def _shown(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _number(value: float) -> str:
+    """Four digits of it, at most."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
 
 
-def _summary_json(summary: Summary) -> dict[str, Any]:
+# ── JSON ────────────────────────────────────────────────────────────────
+
+
+def _engine_json(runs: list[Run]) -> dict[str, Any]:
+    names = dict.fromkeys(name for run in runs for name in run.outcomes)
+    return {
+        "runs": len(runs),
+        "calibration": _rounded(_calibration(runs)),
+        "targets": [_verdict_json(verdict) for verdict in verdicts(runs)],
+        "figures": {
+            name: {
+                "median": _rounded(median_figures(runs, name)),
+                "runs": [_rounded(figures(run, name)) for run in runs if name in run.outcomes],
+            }
+            for name in names
+        },
+        "loads": [_load_json(summary) for summary in loads(runs)],
+        "curves": [
+            {"curve": point.curve, "size": point.size, **_rounded(point.figures)}
+            for point in points(runs)
+        ],
+        "problems": list(problems(runs)),
+    }
+
+
+def _calibration(runs: list[Run]) -> dict[str, float]:
+    found = [run.calibration for run in runs]
+    medians = {
+        "bare_route_requests_a_second": median(each.bare_route.rate for each in found),
+        "sqlite_commits_a_second": median(each.sqlite_commits for each in found),
+        "syncs_a_second": median(each.syncs for each in found),
+    }
+    postgres = [each.postgres_commits for each in found if each.postgres_commits is not None]
+    return {**medians, "postgres_commits_a_second": median(postgres)} if postgres else medians
+
+
+def _verdict_json(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "what": verdict.target.what,
+        "workload": verdict.target.workload,
+        "figure": verdict.target.figure,
+        "better": verdict.target.better,
+        "target": verdict.wanted,
+        "measured": _round(verdict.measured),
+        "ratio": _round(verdict.ratio),
+        "met": verdict.met,
+        "runs": [_round(value) for value in verdict.values],
+        "runs_limited_by_generator": verdict.limited,
+    }
+
+
+def _load_json(summary: LoadSummary) -> dict[str, Any]:
     return {
         "name": summary.name,
+        "runs": summary.runs,
         "a_second": _round(summary.rate),
-        "ratio": _round(summary.ratio),
-        "cpu_ratio": _round(summary.cpu_ratio),
-        "latency_ms": _latencies_json(summary.latencies),
+        "of_the_bare_route": _round(summary.ratio),
+        "cpu_of_the_bare_route": _round(summary.cpu_ratio),
+        "latency_ms": {
+            kind: {"p50": _round(p50), "p99": _round(p99)}
+            for kind, (p50, p99) in summary.latencies.items()
+        },
         "server_cpu_ms_a_request": _round(summary.server_ms_per_request),
         "server_share": _round(summary.server_share),
+        "database_share": _round(summary.database_share),
         "generator_share": _round(summary.generator_share),
-        "generator_limits_in_rounds": summary.generator_limits,
-        "problems": summary.problems,
+        "runs_limited_by_generator": summary.limited,
     }
 
 
-def _measured_json(measured: Measured) -> dict[str, Any]:
-    return {
-        "a_second": _round(measured.rate),
-        "requests_a_second": _round(measured.requests_per_second),
-        "operations": measured.operations,
-        "seconds": _round(measured.seconds),
-        "latency_ms": _latencies_json(measured.latencies),
-        "server_share": _round(measured.server_share),
-        "generator_share": _round(measured.generator_share),
-    }
-
-
-def _latencies_json(latencies: dict[str, tuple[float, float]]) -> dict[str, Any]:
-    return {
-        kind: {"p50": _round(p50), "p99": _round(p99)} for kind, (p50, p99) in latencies.items()
-    }
+def _rounded(values: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: _round(value) for name, value in values.items()}
 
 
 def _round(value: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Servers under load: each a process of its own, pinned to the servers' core."""
+"""Processes under load, each pinned to a core: control planes, supervisors, the bare route."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from typing import Final
 
 from bench.machine import pin
 
+#: How many routines a supervisor may run at once.
+TASKS: Final = 16
+
 _SECONDS_TO_START: Final = 60.0
 _SECONDS_TO_STOP: Final = 20.0
 _SERVING: Final = re.compile(r"^serving on http://127\.0\.0\.1:(\d+)", re.MULTILINE)
 
 
 class ServerFailed(Exception):
-    """A server did not start, or ended with an error; the text shows what it said."""
+    """A process did not start, or ended with an error; the text shows what it said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,32 @@ def bare_route(folder: Path, core: int | None) -> Iterator[RunningServer]:
 
 
 @contextmanager
+def supervisor(folder: Path, url: str, core: int | None) -> Iterator[int]:
+    """`stateous-supervise` on a folder, with 16 tasks: its process id."""
+    command = [
+        *(sys.executable, "-m", "stateous_supervisor.command", str(folder)),
+        *("--url", url, "--tasks", str(TASKS)),
+    ]
+    with _process(command, folder / "supervisor.log", core) as process:
+        yield process.pid
+
+
+@contextmanager
 def _running(command: Sequence[str], log: Path, core: int | None) -> Iterator[RunningServer]:
+    with _process(command, log, core) as process:
+        yield RunningServer(process.pid, _port_of(process, log))
+
+
+@contextmanager
+def _process(
+    command: Sequence[str], log: Path, core: int | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has to live as long as the block, and to stop with exit code 0."""
     with log.open("wb") as said:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
     try:
         pin(process.pid, core)
-        yield RunningServer(process.pid, _port_of(process, log))
+        yield process
         if process.poll() is not None:
             raise _failed(process, log)
     finally:

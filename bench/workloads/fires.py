@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.database import Database
-from bench.load import Connection, Pool, post
-from bench.workloads.workload import differs, start_requests
+from bench.load import Connection, Measured, Pool, post
+from bench.outcome import Outcome
+from bench.stand import Stand
+from bench.workloads.supervising import claim_request
+from bench.workloads.workload import counted, start_requests, under_load
 
 _GRANTS_A_CLAIM: Final = 100
 
@@ -19,9 +22,7 @@ class Fires:
     """``operations`` tokens wait in coding, and one event each moves them to testing."""
 
     operations: int
-    name: str = "fire"
     connections: int = 16
-    requests_per_operation: int = 1
 
     async def prepare(self, pool: Pool) -> None:
         """Start the tokens, and let a supervisor leave each of their tasks waiting."""
@@ -30,11 +31,11 @@ class Fires:
 
     async def _leave_waiting(self, number: int, connection: Connection) -> None:
         supervisor = f"bench-{number}"
-        claim = post(
-            "/tasks/claim",
-            f'{{"supervisor":"{supervisor}","states":["coding"],"max":{_GRANTS_A_CLAIM}}}',
-        )
-        while grants := json.loads((await connection.ask("claim", claim)).expect(200))["tasks"]:
+        while True:
+            claim = claim_request(supervisor, ["coding"], most=_GRANTS_A_CLAIM)
+            grants = json.loads((await connection.ask("claim", claim)).expect(200))["tasks"]
+            if not grants:
+                return
             for grant in grants:
                 report = post(
                     f"/tasks/{grant['task']}/report",
@@ -49,12 +50,22 @@ class Fires:
         ]
         await pool.send_all("fire", events, 200)
 
+    def figures(self, measured: Measured) -> dict[str, float]:
+        """The rate."""
+        return {"fires/s": measured.rate}
+
     def problems(self, database: Database) -> Iterator[str]:
         """Every token is in testing, its waiting task done, and a new one is queued."""
-        for rows in (
-            "tokens WHERE state = 'testing' AND status = 'active'",
-            "tasks WHERE state = 'coding' AND status = 'done'",
-            "tasks WHERE state = 'testing' AND status = 'queued'",
-        ):
-            found = database.count(f"SELECT count(*) FROM {rows}")
-            yield from differs(rows, found, self.operations)
+        yield from counted(
+            database,
+            {
+                "tokens WHERE state = 'testing' AND status = 'active'": self.operations,
+                "tasks WHERE state = 'coding' AND status = 'done'": self.operations,
+                "tasks WHERE state = 'testing' AND status = 'queued'": self.operations,
+            },
+        )
+
+
+async def fires(stand: Stand) -> Outcome:
+    """Sixteen callers."""
+    return await under_load("fire", Fires(stand.sizes.fires), stand)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from bench.database import Database
-from bench.load import Connection, Pool, get, post
-from bench.workloads.workload import start_requests
+from bench.load import Connection, Measured, Pool, get, post
+from bench.outcome import Outcome
+from bench.stand import Stand
+from bench.workloads.workload import start_requests, under_load
 
 _ENTRIES: Final = 20
 _TOKENS: Final = 50
@@ -23,13 +25,7 @@ class Reads:
     what: Literal["token", "history"]
     operations: int
     connections: int = 16
-    requests_per_operation: int = 1
     lengths: set[int] = field(default_factory=set)
-
-    @property
-    def name(self) -> str:
-        """What the table calls it."""
-        return "read, one token" if self.what == "token" else "read, 20 entries"
 
     async def prepare(self, pool: Pool) -> None:
         """Start tokens, and send each in circles until its ledger has its twenty entries."""
@@ -54,7 +50,21 @@ class Reads:
         ]
         await pool.send_all("read", reads, 200)
 
+    def figures(self, measured: Measured) -> dict[str, float]:
+        """The rate."""
+        return {"reads/s": measured.rate}
+
     def problems(self, database: Database) -> Iterator[str]:
         """There was as much to read as there was to be."""
         if min(self.lengths) < _ENTRIES:
             yield f"a history has {min(self.lengths)} entries, fewer than {_ENTRIES}"
+
+
+async def reads_of_a_token(stand: Stand) -> Outcome:
+    """Sixteen callers, one token each time."""
+    return await under_load("read, one token", Reads("token", stand.sizes.reads), stand)
+
+
+async def reads_of_a_history(stand: Stand) -> Outcome:
+    """Sixteen callers, a history of twenty entries each time."""
+    return await under_load("read, 20 entries", Reads("history", stand.sizes.reads), stand)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench.database import Database
-from bench.load import Pool
-from bench.workloads.workload import differs, start_requests
+from bench.load import Measured, Pool
+from bench.outcome import Outcome
+from bench.stand import Stand
+from bench.workloads.workload import counted, start_requests, under_load
 
 
 @dataclass(slots=True)
@@ -15,9 +17,7 @@ class Starts:
     """``operations`` starts over 16 connections."""
 
     operations: int
-    name: str = "start"
     connections: int = 16
-    requests_per_operation: int = 1
 
     async def prepare(self, pool: Pool) -> None:
         """There is nothing to prepare."""
@@ -26,8 +26,21 @@ class Starts:
         """Each start is answered 201: it made a token."""
         await pool.send_all("start", start_requests(self.operations), 201)
 
+    def figures(self, measured: Measured) -> dict[str, float]:
+        """The rate."""
+        return {"starts/s": measured.rate}
+
     def problems(self, database: Database) -> Iterator[str]:
         """Every start made a token with one task."""
-        for table in ("tokens WHERE status = 'active'", "tasks WHERE status = 'queued'"):
-            found = database.count(f"SELECT count(*) FROM {table}")
-            yield from differs(table, found, self.operations)
+        yield from counted(
+            database,
+            {
+                "tokens WHERE status = 'active'": self.operations,
+                "tasks WHERE status = 'queued'": self.operations,
+            },
+        )
+
+
+async def starts(stand: Stand) -> Outcome:
+    """Sixteen callers."""
+    return await under_load("start", Starts(stand.sizes.starts), stand)

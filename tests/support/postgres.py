@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -99,7 +99,13 @@ class Postgres:
     Without ``fsync`` it is fast, and loses answered commits when it is killed.
     """
 
-    def __init__(self, bin_dir: Path, *, fsync: bool = False) -> None:
+    def __init__(
+        self,
+        bin_dir: Path,
+        *,
+        fsync: bool = False,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
         # Short: the path of a socket has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="stateous-pg-", dir="/tmp"))
         self._user = _server_user()
@@ -114,7 +120,7 @@ class Postgres:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self._settings = {
+        self._settings: dict[str, object] = {
             "listen_addresses": "127.0.0.1",
             "port": self.port,
             "unix_socket_directories": self.folder / "sock",
@@ -127,6 +133,7 @@ class Postgres:
                 "full_page_writes": "off",
                 "autovacuum": "off",
             }
+        self._settings |= settings or {}
         self.start()
 
     def start(self, within: float = 30.0) -> None:
@@ -160,6 +167,12 @@ class Postgres:
             lines = (self.folder / "data" / "postmaster.pid").read_text().splitlines()
             return lines[7].strip() == "ready"
         return False
+
+    @property
+    def pid(self) -> int:
+        """The id of the server's first process, whose children are the others."""
+        assert self._process is not None
+        return self._process.pid
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
         """Stop and wait: SIGINT is a fast stop, SIGQUIT is as a crash."""

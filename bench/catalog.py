@@ -1,0 +1,31 @@
+"""Every workload by the name that `--only` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from bench.workloads.cycles import cycles, cycles_alone
+from bench.workloads.fires import fires
+from bench.workloads.reads import reads_of_a_history, reads_of_a_token
+from bench.workloads.starts import starts
+from bench.workloads.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A workload. ``once``: whatever the number of runs, only the first has it."""
+
+    run: Workload
+    once: bool = False
+
+
+#: In this order they run; the task cycle stands next to the calibration that it is held to.
+WORKLOADS: Final = {
+    "cycles": Listed(cycles),
+    "cycles-alone": Listed(cycles_alone),
+    "starts": Listed(starts),
+    "fires": Listed(fires),
+    "read-token": Listed(reads_of_a_token),
+    "read-history": Listed(reads_of_a_history),
+}
