@@ -172,7 +172,7 @@ def load_as(store: Store, holder: str) -> set[str]:
         ("UPDATE stateous_version SET version_num = 'x'", "unknown version (x"),
         ("DELETE FROM stateous_version", "unknown version (none"),
         ("DROP TABLE stateous_version", "but no version"),
-        ("DROP TABLE kept", "lacks a table of its version 0001 (kept)"),
+        ("DROP TABLE kept", f"lacks a table of its version {NEWEST} (kept)"),
         ("DELETE FROM control_plane", "lacks the row of its table control_plane"),
     ],
 )

@@ -40,7 +40,7 @@ def test_what_it_needs(tables: set[str], recorded: list[str], verdict: Verdict) 
         (WHOLE, [NEWEST, "0009"], f"an unknown version ({NEWEST}, 0009"),
         ({"tasks"}, [], "(tasks) but no version"),
         ({*OURS, "users"}, [], "but no version"),
-        (WHOLE - {"kept"}, [NEWEST], "lacks a table of its version 0001 (kept)"),
+        (WHOLE - {"kept"}, [NEWEST], f"lacks a table of its version {NEWEST} (kept)"),
         (WHOLE - {"kept", "claims"}, [NEWEST], "(claims, kept)"),
     ],
 )

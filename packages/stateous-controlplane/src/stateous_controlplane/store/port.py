@@ -246,7 +246,12 @@ class Store(Protocol):
         ...
 
     def renew_hold(self, holder: str, now: datetime) -> HoldState:
-        """Renew ``since`` when it is old enough; find out whether the hold is still ours."""
+        """Renew ``since`` when it is old enough; find out whether the hold is still ours.
+
+        Raises:
+            CommitUnknown: the row was free; whether it was taken back is not known.
+            DatabaseBusy: it could not be found out now.
+        """
         ...
 
     def give_up_hold(self, holder: str) -> None:

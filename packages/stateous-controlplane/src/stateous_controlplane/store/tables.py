@@ -21,6 +21,7 @@ LIVE = "status IN ('active', 'paused')"
 OPEN = "status = 'queued' OR status = 'claimed' OR status = 'waiting'"
 CLAIMED = "status = 'claimed'"
 UNCLAIMED = "status IN ('waiting', 'queued')"
+RUN = "kind = 'run'"
 
 
 def _index(name: str, *columns: str, where: str | None = None, unique: bool = False) -> Index:
@@ -46,6 +47,7 @@ class TokenRow(Stored, table=True):
         _index("tokens_parent", "parent", "parent_state", "parent_visit"),
         _index("tokens_graph_live", "graph", where=LIVE),
         _index("tokens_key_live", "key", where=LIVE, unique=True),
+        _index("runs_key", "key", where="key IS NOT NULL"),
     )
 
     token: str = Field(sa_type=Id, primary_key=True)
@@ -85,6 +87,12 @@ _moved = (col(TokenRow.entered_at).desc(), col(TokenRow.token))
 Index("tokens_moved", col(TokenRow.kind), *_moved)
 Index("tokens_status_moved", col(TokenRow.kind), col(TokenRow.status), *_moved)
 
+# Lists of runs come newest first. Nothing of a workflow token stands in these.
+_newest = (col(TokenRow.started_at).desc(), col(TokenRow.token))
+_of_runs: Any = {"sqlite_where": text(RUN), "postgresql_where": text(RUN)}
+Index("runs_newest", *_newest, **_of_runs)
+Index("runs_status_newest", col(TokenRow.status), *_newest, **_of_runs)
+
 
 class TaskRow(Stored, table=True):
     """Tasks. Only what a claim can have stands in ``tasks_queue``: a claim needs no join."""
@@ -95,6 +103,7 @@ class TaskRow(Stored, table=True):
         _index("tasks_lease", "lease_until", where=CLAIMED),
         _index("tasks_open", "token", where=OPEN),
         _index("tasks_unclaimed", "status", "id", where=UNCLAIMED),
+        _index("tasks_timeout", "timeout", where="timeout IS NOT NULL"),
         {"sqlite_autoincrement": True},
     )
 
@@ -240,6 +249,16 @@ class GraphRow(Stored, table=True):
     contract: str = Field(sa_type=Id)
     document: str = Field(sa_type=Text)
     added_at: datetime = Field(sa_type=Moment)
+
+
+class MachineRow(Stored, table=True):
+    """The machines of the statecharts on record: `.` is the chart itself."""
+
+    __tablename__ = "machines"
+
+    graph: str = Field(sa_type=Id, primary_key=True)
+    path: str = Field(sa_type=Id, primary_key=True)
+    name: str = Field(sa_type=Id)
 
 
 class ControlPlaneRow(Stored, table=True):

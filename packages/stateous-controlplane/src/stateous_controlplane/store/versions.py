@@ -32,7 +32,7 @@ _FIRST: Final = frozenset(
 )
 
 #: Each version, oldest first, with the tables that a database of it has.
-VERSIONS: Final[dict[str, frozenset[str]]] = {"0001": _FIRST}
+VERSIONS: Final[dict[str, frozenset[str]]] = {"0001": _FIRST, "0002": _FIRST | {"machines"}}
 
 NEWEST: Final = next(reversed(VERSIONS))
 

@@ -21,7 +21,13 @@ import psycopg
 
 from stateous_controlplane.store import hold
 from stateous_controlplane.store.moments import moment_or_none, text_of
-from stateous_controlplane.store.port import DatabaseBusy, Holder, HoldState, StoreError
+from stateous_controlplane.store.port import (
+    CommitUnknown,
+    DatabaseBusy,
+    Holder,
+    HoldState,
+    StoreError,
+)
 from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost, is_over
 
 _log = logging.getLogger("stateous.store")
@@ -90,6 +96,7 @@ class SessionHold:
         """Find out whether the hold is still ours, and renew the row when that is due.
 
         Raises:
+            CommitUnknown: the row was free, and may have our name now.
             DatabaseBusy: it cannot be found out now.
         """
         try:
@@ -106,7 +113,12 @@ class SessionHold:
         if state is HoldState.TAKEN_BACK or (
             state is HoldState.OURS and hold.renewal_is_due(since, now)
         ):
-            renewed = connection.execute(_RENEW, (name, text_of(now), name))
+            try:
+                renewed = connection.execute(_RENEW, (name, text_of(now), name))
+            except psycopg.Error as error:
+                if state is HoldState.TAKEN_BACK and is_over(connection, error):
+                    raise CommitUnknown(str(self._server.failure(error))) from error
+                raise
             if renewed.rowcount == 0:
                 state = HoldState.LOST
         if state is HoldState.LOST:

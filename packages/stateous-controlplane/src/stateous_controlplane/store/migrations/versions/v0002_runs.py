@@ -1,0 +1,34 @@
+"""What runs are found by: names of machines, lists of runs, attempts that take too long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+from stateous_controlplane.store.columns import Id
+
+revision = "0002"
+down_revision = "0001"
+
+
+def _index(name: str, table: str, *columns: str, where: str) -> None:
+    condition: dict[str, Any] = {"sqlite_where": sa.text(where), "postgresql_where": sa.text(where)}
+    parts = [sa.text(column) if " " in column else column for column in columns]
+    op.create_index(name, table, parts, unique=False, **condition)
+
+
+def upgrade() -> None:
+    """Make them. No row that is there already has to change: there were no runs."""
+    op.create_table(
+        "machines",
+        sa.Column("graph", Id(), primary_key=True),
+        sa.Column("path", Id(), primary_key=True),
+        sa.Column("name", Id(), nullable=False),
+    )
+    runs = "kind = 'run'"
+    _index("runs_key", "tokens", "key", where="key IS NOT NULL")
+    _index("runs_newest", "tokens", "started_at DESC", "token", where=runs)
+    _index("runs_status_newest", "tokens", "status", "started_at DESC", "token", where=runs)
+    _index("tasks_timeout", "tasks", "timeout", where="timeout IS NOT NULL")
