@@ -61,7 +61,7 @@ def main() -> int:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runs = runner.run(_run(options, cores, say))
     except* (ServerFailed, Unexpected) as failed:
-        _say(f"error: {_first(failed)}")
+        _say("\n".join([f"error: {_first(failed)}", *_notes(failed)]))
     if not runs:
         return 1
     tables = as_tables(runs, cores)
@@ -152,6 +152,12 @@ def _first(failed: BaseExceptionGroup[BaseException]) -> BaseException:
     """One of them says it: the workers of a workload mostly fail together."""
     error = failed.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What processes said that ran when it came."""
+    inner = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else None
+    return [*([] if inner is None else _notes(inner)), *getattr(error, "__notes__", [])]
 
 
 def _say(text: str) -> None:

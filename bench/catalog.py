@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.workloads.cycles import cycles, cycles_alone
+from bench.workloads.fairness import fairness
 from bench.workloads.fires import fires
 from bench.workloads.reads import reads_of_a_history, reads_of_a_token
 from bench.workloads.starts import starts
+from bench.workloads.supervisors import supervisor_async, supervisor_def
+from bench.workloads.wakeup import wakeup
 from bench.workloads.workload import Workload
 
 
@@ -28,4 +31,8 @@ WORKLOADS: Final = {
     "fires": Listed(fires),
     "read-token": Listed(reads_of_a_token),
     "read-history": Listed(reads_of_a_history),
+    "wakeup": Listed(wakeup),
+    "supervisor-async": Listed(supervisor_async),
+    "supervisor-def": Listed(supervisor_def),
+    "fairness": Listed(fairness, once=True),
 }

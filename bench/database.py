@@ -47,6 +47,10 @@ class Database(Protocol):
         """The same as a text, as entries of the ledger have it."""
         ...
 
+    def member(self, json: str, key: str) -> str:
+        """The SQL of a member of a JSON text."""
+        ...
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What ``query`` selects."""
         ...
@@ -98,6 +102,10 @@ class SqliteDatabase:
         """The same."""
         return self.moment(seconds)
 
+    def member(self, json: str, key: str) -> str:
+        """A value of SQLite's own type."""
+        return f"json_extract({json}, '$.{key}')"
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What ``query`` selects."""
         with closing(sqlite3.connect(self.file)) as connection:
@@ -148,6 +156,10 @@ class PostgresDatabase:
         """The text that the engine writes."""
         moment = f"to_timestamp({seconds}) AT TIME ZONE 'UTC'"
         return f"""to_char({moment}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+
+    def member(self, json: str, key: str) -> str:
+        """A text."""
+        return f"({json}::json ->> '{key}')"
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What ``query`` selects."""

@@ -19,6 +19,8 @@ from bench.machine import pin
 TASKS: Final = 16
 
 _SECONDS_TO_START: Final = 60.0
+#: Characters of a log that an error shows.
+_SHOWN: Final = 3000
 _SECONDS_TO_STOP: Final = 20.0
 _SERVING: Final = re.compile(r"^serving on http://127\.0\.0\.1:(\d+)", re.MULTILINE)
 
@@ -80,7 +82,11 @@ def _process(
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
     try:
         pin(process.pid, core)
-        yield process
+        try:
+            yield process
+        except BaseException as error:
+            error.add_note(f"{log.stem} said:\n{_said(log)}")
+            raise
         if process.poll() is not None:
             raise _failed(process, log)
     finally:
@@ -101,9 +107,13 @@ def _port_of(process: subprocess.Popen[bytes], log: Path) -> int:
 
 
 def _failed(process: subprocess.Popen[bytes], log: Path) -> ServerFailed:
-    said = log.read_text(errors="replace").strip()
     ended = "did not start" if process.returncode is None else f"ended with {process.returncode}"
-    return ServerFailed(f"{log.stem} {ended}:\n{said}")
+    return ServerFailed(f"{log.stem} {ended}:\n{_said(log)}")
+
+
+def _said(log: Path) -> str:
+    """The end of what a process said."""
+    return log.read_text(errors="replace").strip()[-_SHOWN:]
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

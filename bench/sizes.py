@@ -54,7 +54,7 @@ FULL: Final = Sizes(
     burst=2_000,
     memory_cycles=200_000,
     supervised=1_500,
-    fairness_tokens=3_000,
+    fairness_tokens=1_500,
 )
 
 QUICK: Final = Sizes(
