@@ -1,7 +1,7 @@
 """Choosing a transition by the guards of its group (`docs/spec/wire.md` 3.6).
 
 One guard holds: that transition. None: the one without a guard. Neither: the event is untaken. Two:
-what the flow's policy says; a workflow's token fails.
+the token fails. Events that are offered to a path of states choose by :mod:`.offering`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stateous.graph.machine import Flow, Group, Policy, Transition, TwoTrue
+from stateous.graph.machine import Flow, Group, Transition
 from stateous.guards import Scope
 from stateous.json import JsonText
 from stateous.names import END, JOINED
@@ -48,7 +48,7 @@ def choose(
     value: dict[str, Any] = {} if payload is None else payload.value
     branches = value["branches"] if event == JOINED else ()
     scope = Scope(_read(group, context), value, counts, branches)
-    return _choose(flow.policy, group, named, scope)
+    return _choose(group, named, scope)
 
 
 def choose_start(flow: Flow, context: JsonText) -> Transition | Untaken | Ambiguous:
@@ -56,14 +56,12 @@ def choose_start(flow: Flow, context: JsonText) -> Transition | Untaken | Ambigu
     if not flow.start.guarded:
         return _only(flow.start, "START")
     scope = Scope(_read(flow.start, context), {}, {}, ())
-    return _choose(flow.policy, flow.start, "START", scope)
+    return _choose(flow.start, "START", scope)
 
 
-def _choose(
-    policy: Policy, group: Group, named: str, scope: Scope
-) -> Transition | Untaken | Ambiguous:
+def _choose(group: Group, named: str, scope: Scope) -> Transition | Untaken | Ambiguous:
     holding = [each for each in group.guarded if each.guard is not None and each.guard.holds(scope)]
-    if len(holding) > 1 and policy.two_true is TwoTrue.FAILS:
+    if len(holding) > 1:
         targets = ", ".join(f"to {_shown(each.target)}" for each in holding)
         return Ambiguous(f"{named} matched more than one guard: {targets}")
     return holding[0] if holding else _only(group, named)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import Enum
 from typing import TypeAlias
 
 from stateous.json import JsonText
@@ -32,10 +33,68 @@ class Fire:
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitRun:
+    """Start a run of the chart ``graph`` (`docs/spec/statechart.md` 3).
+
+    ``run`` is the id that was given or made; ``input`` None when there is none; ``starter`` the
+    SHA-256 in hex of the starter's secret.
+    """
+
+    run: str
+    graph: str
+    input: JsonText | None = None
+    key: str | None = None
+    starter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SendEvent:
+    """An event for a run, from a client (`docs/spec/statechart.md` 5)."""
+
+    run: str
+    event: str
+    data: JsonText
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTicket:
+    """An answer to the ticket whose value has this digest (`docs/spec/statechart.md` 8.2).
+
+    ``run`` is the run that it must belong to, None for any.
+    """
+
+    digest: str
+    run: str | None
+    answer: JsonText
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Deliver what ``sender`` sent to a key in its entry ``seq``: a row of the outbox.
+
+    Its family holds the sender's row, and of the live run with the key, where there is one, the
+    whole family.
+    """
+
+    sender: str
+    seq: int
+
+
+class Subject(Enum):
+    """What a caller means by an id: a workflow's token, or a run. Neither is found as the other."""
+
+    TOKEN = "token"
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Pause a top token with all below it (3.15)."""
 
     token: str
+    subject: Subject = Subject.TOKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +102,7 @@ class Resume:
     """Let a paused top token go on (3.15)."""
 
     token: str
+    subject: Subject = Subject.TOKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +110,7 @@ class Cancel:
     """Cancel a live top token with all below it (3.15)."""
 
     token: str
+    subject: Subject = Subject.TOKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +177,34 @@ class ReportWaiting:
 
 @dataclass(frozen=True, slots=True)
 class ReportFailed:
-    """An attempt has failed (3.11)."""
+    """An attempt has failed (3.11). ``status`` and ``output`` are told of a job alone."""
 
     task: int
     error: str
+    attempt: int | None = None
+    supervisor: str | None = None
+    status: str = "failed"
+    output: JsonText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDone:
+    """A job has finished well (`docs/spec/statechart.md` 10.4)."""
+
+    task: int
+    output: JsonText
+    attempt: int | None = None
+    supervisor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """A value that a job emits, the ``number``-th of its attempt from 1 (10.4)."""
+
+    task: int
+    number: int
+    event: str
+    data: JsonText
     attempt: int | None = None
     supervisor: str | None = None
 
@@ -154,6 +239,13 @@ class EndLease:
 
 
 @dataclass(frozen=True, slots=True)
+class EndAttempt:
+    """The clock found that a job's attempt is over its time (`docs/spec/statechart.md` 10.2)."""
+
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
 class FireTimer:
     """The clock found that a timer is due (3.14)."""
 
@@ -167,12 +259,16 @@ OnTask: TypeAlias = (
     | ReportEvent
     | ReportWaiting
     | ReportFailed
+    | ReportDone
+    | Emit
     | AddNote
     | WriteMemory
     | EndLease
+    | EndAttempt
 )
 OnToken: TypeAlias = Fire | Pause | Resume | Cancel
-Command: TypeAlias = Start | OnToken | OnTask | FireTimer
+OnRun: TypeAlias = SubmitRun | SendEvent
+Command: TypeAlias = Start | OnToken | OnRun | OnTask | FireTimer | AnswerTicket | Deliver
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,4 +304,8 @@ Request: TypeAlias = (
     | ReportFailed
     | AddNote
     | WriteMemory
+    | OnRun
+    | AnswerTicket
+    | ReportDone
+    | Emit
 )

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stateous.json import JsonText
-from stateous_controlplane.engine.rows import Entry, Held, KeyUse, Task, Timer, Token
+from stateous_controlplane.engine.rows import (
+    Entry,
+    Held,
+    Kept,
+    KeyUse,
+    Sent,
+    Task,
+    Ticket,
+    Timer,
+    Token,
+)
 
 
 @dataclass(slots=True)
@@ -30,6 +40,14 @@ class Effects:
     released: set[tuple[str, int]] = field(default_factory=set)
     new_tasks: int = 0
     new_timers: int = 0
+    #: Tickets by digest, new and changed ones.
+    tickets: dict[str, Ticket] = field(default_factory=dict)
+    #: Events that runs keep from now on, and the (token, seq) of those that they keep no longer.
+    kept: list[Kept] = field(default_factory=list)
+    unkept: set[tuple[str, int]] = field(default_factory=set)
+    #: Sends to keys, in order, and the (token, seq) of the one that was delivered.
+    outbox: list[Sent] = field(default_factory=list)
+    delivered: set[tuple[str, int]] = field(default_factory=set)
 
     def __bool__(self) -> bool:
-        return bool(self.tokens or self.tasks or self.timers or self.memory)
+        return bool(self.tokens or self.tasks or self.timers or self.memory or self.delivered)

@@ -13,7 +13,16 @@ from datetime import datetime
 from stateous.graph.machine import Machine
 from stateous.json import JsonText
 from stateous_controlplane.engine.effects import Effects
-from stateous_controlplane.engine.rows import Held, KeyUse, Task, Timer, Token
+from stateous_controlplane.engine.rows import (
+    Held,
+    Kept,
+    KeyUse,
+    Sent,
+    Task,
+    Ticket,
+    Timer,
+    Token,
+)
 
 
 @dataclass(slots=True)
@@ -22,7 +31,9 @@ class Family:
 
     ``keys`` holds the idempotency keys that were looked up and found, ``memory`` the places that
     were looked up. ``holding`` is how many events a pause holds; ``held`` are those events, as far
-    as they were looked up.
+    as they were looked up. ``tickets`` has, by digest, those that are open and the one that an
+    answer names; ``kept`` what the runs keep; ``outbox`` the row that is delivered. A delivery works
+    on two families at once: then ``holding`` counts what the receiver's holds.
     """
 
     tokens: dict[str, Token] = field(default_factory=dict)
@@ -32,6 +43,9 @@ class Family:
     memory: dict[tuple[str, str], dict[str, JsonText]] = field(default_factory=dict)
     held: dict[tuple[str, int], Held] = field(default_factory=dict)
     holding: int = 0
+    tickets: dict[str, Ticket] = field(default_factory=dict)
+    kept: dict[tuple[str, int], Kept] = field(default_factory=dict)
+    outbox: dict[tuple[str, int], Sent] = field(default_factory=dict)
 
     def evolve(self, effects: Effects) -> None:
         """Take over what a decision changed, so that the next command sees it."""
@@ -42,6 +56,16 @@ class Family:
         for timer in effects.timers.values():
             self.timers[timer.id] = timer
         self.keys.update(effects.keys)
+        if effects.tickets:
+            self.tickets.update(effects.tickets)
+        if effects.kept or effects.unkept:
+            self.kept.update({(each.token, each.seq): each for each in effects.kept})
+            for place_of_kept in effects.unkept:
+                self.kept.pop(place_of_kept, None)
+        if effects.outbox or effects.delivered:
+            self.outbox.update({(each.token, each.seq): each for each in effects.outbox})
+            for place_of_sent in effects.delivered:
+                self.outbox.pop(place_of_sent, None)
         self.held.update({(each.token, each.seq): each for each in effects.held})
         for place_of_held in effects.released:
             self.held.pop(place_of_held, None)
@@ -62,11 +86,13 @@ class Vicinity:
     """What a start has to know of tokens outside its own family.
 
     ``taken_by`` is the id, as written, that equals the wanted one without regard to case;
-    ``possible_parent`` the token whose child could get the wanted id one day.
+    ``possible_parent`` the token whose child could get the wanted id one day; ``key_taken_by`` the
+    live run that has the wanted key.
     """
 
     taken_by: str | None = None
     possible_parent: Token | None = None
+    key_taken_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +102,7 @@ class Situation:
     ``now`` is later than every moment in the family. ``next_task`` and ``next_timer`` are fresh
     ids; the effects say how many of them were used. ``looked_up`` tells of each token id that was
     looked up, without regard to case, whether it is taken: a decision that depends on another id is
-    :class:`Unready`.
+    :class:`Unready`. Values of tickets are derived with ``ticket_key``.
     """
 
     machines: Mapping[str, Machine]
@@ -86,3 +112,4 @@ class Situation:
     next_timer: int
     vicinity: Vicinity = field(default_factory=Vicinity)
     looked_up: Mapping[str, bool] = field(default_factory=dict)
+    ticket_key: bytes = b""

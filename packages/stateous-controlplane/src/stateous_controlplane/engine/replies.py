@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
+from stateous.graph.machine import Job
 from stateous.wire.problems import Refusal
 from stateous_controlplane.engine.rows import Task, Token
 
@@ -25,12 +27,34 @@ class DuplicateReply:
     matches: bool
 
 
+class Result(StrEnum):
+    """What became of an event or answer for a run (`docs/spec/statechart.md` 5.3)."""
+
+    TAKEN = "taken"
+    KEPT = "kept"
+    DROPPED = "dropped"
+    HELD = "held"
+
+
+@dataclass(frozen=True, slots=True)
+class EventReply:
+    """What became of an event or answer; ``duplicate`` when that was told before."""
+
+    result: Result
+    duplicate: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class GrantReply:
-    """A task that is now the caller's. Its memory is put in when the answer is written."""
+    """A task that is now the caller's. Its memory is put in when the answer is written.
+
+    A job's has the job, and the name of the chart that it is one of.
+    """
 
     task: Task
     token: Token
+    job: Job | None = None
+    machine: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +82,15 @@ class Skipped:
 
 
 Reply: TypeAlias = (
-    TokenReply | DuplicateReply | GrantReply | Renewed | Lost | Done | Skipped | Refusal
+    TokenReply
+    | DuplicateReply
+    | EventReply
+    | GrantReply
+    | Renewed
+    | Lost
+    | Done
+    | Skipped
+    | Refusal
 )
 
 

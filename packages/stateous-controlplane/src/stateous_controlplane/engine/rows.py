@@ -1,4 +1,4 @@
-"""The rows that the engine decides on: tokens, tasks, timers, ledger entries.
+"""The rows that the engine decides on: tokens, tasks, timers, tickets, ledger entries.
 
 A row says what is so; the ledger says how it came about (`docs/spec/wire.md` 5.1). Rows that a
 family holds are read-only by agreement: a command changes copies of its own (:mod:`.effects`). The
@@ -7,6 +7,7 @@ copies name each field, which takes a quarter of the time of ``dataclasses.repla
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -55,10 +56,15 @@ _OPEN = frozenset({TaskStatus.QUEUED, TaskStatus.CLAIMED, TaskStatus.WAITING})
 
 
 class TimerKind(StrEnum):
-    """What a timer means when nothing takes its event: a timeout fails the token."""
+    """What a timer is: of a workflow's state, of its routine, or of a chart's state.
+
+    When nothing takes its event, a timeout fails the token. A pause moves all but a clock time.
+    """
 
     TIMEOUT = "timeout"
     TIMER = "timer"
+    LENGTH = "length"
+    CLOCK = "clock"
 
 
 class TimerStatus(StrEnum):
@@ -69,6 +75,14 @@ class TimerStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+class TicketStatus(StrEnum):
+    """The status of a ticket."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    VOID = "void"
+
+
 class Active(NamedTuple):
     """One state of a configuration, with the visit that is going on."""
 
@@ -76,13 +90,42 @@ class Active(NamedTuple):
     visit: int
 
 
+class Failure(NamedTuple):
+    """Why a run failed (`docs/spec/statechart.md` 3)."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a token has besides when it is a run of a chart. A change makes a new one.
+
+    ``entered`` says when each state of the configuration was entered. ``outputs`` has the last
+    output of each state that had one. ``finished`` tells, of each active state with several jobs,
+    how those came out that have finished: the output, or None for a failure.
+    """
+
+    input: JsonText
+    key: str | None = None
+    #: The name of the job that it does for its parent.
+    job: str | None = None
+    entered: tuple[datetime, ...] = ()
+    output: JsonText | None = None
+    outputs: Mapping[str, JsonText] = field(default_factory=dict)
+    finished: Mapping[str, Mapping[str, JsonText | None]] = field(default_factory=dict)
+    error: Failure | None = None
+    #: SHA-256 in hex of the secret of who submitted it.
+    starter: str | None = None
+
+
 @dataclass(slots=True)
 class Token:
-    """One execution of a workflow. ``configuration`` is the path of active states, outermost first.
+    """One execution of a workflow or chart. ``configuration`` is the active path, outermost first.
 
-    A workflow's configuration has length one; after the end it is the last one. ``seq`` and ``at``
-    are those of the last ledger entry. ``counts`` says how often each event was accepted,
-    ``visits`` how often each state was entered.
+    A workflow's has length one. After the end it is the last one; it is empty only until a run has
+    entered its first state. ``seq`` and ``at`` are those of the last ledger entry. ``counts`` says
+    how often each event was accepted, ``visits`` how often each state was entered.
     """
 
     token: str
@@ -101,10 +144,12 @@ class Token:
     parent: str | None = None
     parent_state: str | None = None
     parent_visit: int | None = None
-    #: A child's workflow; None for a top token.
+    #: A child's workflow, None for a top token; the path of a run's machine in its document.
     workflow: str | None = None
     paused_at: datetime | None = None
     ended_at: datetime | None = None
+    #: Of runs only.
+    run: Run | None = None
 
     @property
     def state(self) -> str:
@@ -138,7 +183,24 @@ class Token:
             self.workflow,
             self.paused_at,
             self.ended_at,
+            self.run,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class JobPart:
+    """What a task has besides when it is a job of a chart. A change makes a new one.
+
+    ``lost`` counts the attempts of this visit whose runner died; ``emitted`` is the number of the
+    last value that was taken of this attempt. The attempt is ended at ``ends_at``, while there is
+    one.
+    """
+
+    job: str
+    input: JsonText
+    ends_at: datetime | None = None
+    lost: int = 0
+    emitted: int = 0
 
 
 @dataclass(slots=True)
@@ -161,6 +223,8 @@ class Task:
     claimed_by: str | None = None
     lease_until: datetime | None = None
     last_number: int = 0
+    #: Of jobs only.
+    job: JobPart | None = None
 
     def copy(self) -> Task:
         """A row that may be changed without changing this one."""
@@ -177,12 +241,16 @@ class Task:
             self.claimed_by,
             self.lease_until,
             self.last_number,
+            self.job,
         )
 
 
 @dataclass(slots=True)
 class Timer:
-    """An event that comes at a time. ``ready`` is true while it is pending and its token active."""
+    """An event that comes at a time. ``ready`` is true while it is pending and its token active.
+
+    ``text`` is the time as a chart has it, after its expressions.
+    """
 
     id: int
     token: str
@@ -195,6 +263,7 @@ class Timer:
     due_at: datetime
     status: TimerStatus = TimerStatus.PENDING
     ready: bool = True
+    text: str | None = None
 
     @property
     def pending(self) -> bool:
@@ -215,7 +284,21 @@ class Timer:
             self.due_at,
             self.status,
             self.ready,
+            self.text,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One issue of a ticket. ``digest`` is that of its value, which no row has."""
+
+    token: str
+    state: str
+    visit: int
+    ticket: str
+    digest: str
+    issued_at: datetime
+    status: TicketStatus = TicketStatus.OPEN
 
 
 class Entry(NamedTuple):
@@ -230,10 +313,16 @@ class Entry(NamedTuple):
 
 
 class KeyUse(NamedTuple):
-    """What an idempotency key was used for: an event and its payload (None when it had none)."""
+    """What an idempotency key was used for: an event and its payload (None when it had none).
+
+    Of a run it also tells what the event came to, and the id of the ticket that was answered: the
+    entry with the key is the `event_accepted` right behind that ticket's `ticket_answered`.
+    """
 
     event: str
     payload: JsonText | None
+    result: str | None = None
+    ticket: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +331,7 @@ class Held:
 
     ``arrival`` is its place in the family. An event of a task (a report, or ``error``) is bound to
     the state and visit that it came from; a report has the changes and timers that came with it.
+    An event of a run tells where it is from, and of a send who sent it, in which entry.
     """
 
     token: str
@@ -256,3 +346,38 @@ class Held:
     visit: int | None = None
     changes: JsonText | None = None
     schedules: JsonText | None = None
+    source: str | None = None
+    sender: str | None = None
+    send: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An event that a run keeps, as its `event_kept` entry has it. They arrived by ``seq``."""
+
+    token: str
+    seq: int
+    top: str
+    at: datetime
+    event: str
+    data: JsonText
+    source: str
+    sender: str | None = None
+    send: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A send to a key that was not delivered yet: one row of the outbox.
+
+    It is found by the run that sent it and the ``seq`` of the `sent` entry. With ``machine`` (a
+    path in the sender's document) a run is started where none has the key.
+    """
+
+    token: str
+    seq: int
+    key: str
+    machine: str | None
+    event: str
+    data: JsonText
+    at: datetime
