@@ -24,10 +24,15 @@ EXPORTED: dict[str, set[str]] = {
         *("NotFound", "TokenNotFound", "TaskNotFound", "GraphNotFound", "RunNotFound"),
         *("Invalid", "Conflict", "NoWorkflow", "EventNotAllowed", "TokenNotActive"),
         *("ChildToken", "TaskNotHeld", "AttemptOver"),
+        *("NotStarter", "RunNotActive", "RunExists", "KeyTaken", "TicketRefused"),
+        "AnswerNotTaken",
         *("Unavailable", "DatabaseBusy", "NotServing"),
         # values
         *("Token", "Duplicate", "Entry", "Grant", "EnteredBy", "Task", "Health"),
         *("TokenStatus", "TaskStatus", "Until"),
+        # values of runs
+        *("Run", "RunStatus", "RunError", "RunTimer", "Visit", "Job", "KeptEvent"),
+        *("OpenTicket", "TicketValue", "Sent", "SendResult", "Graph", "GraphName"),
     },
     # Their doors are commands, and the modules that their docstrings name.
     "stateous_compiler": set(),

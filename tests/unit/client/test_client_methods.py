@@ -11,16 +11,23 @@ import pytest
 
 from stateous_client import AsyncClient, Client
 from stateous_client.methods import Methods
+from stateous_client.run_methods import RunMethods
 
-METHODS = sorted(name for name in vars(Methods) if not name.startswith("_"))
-CALLS = [name for name in METHODS if inspect.isfunction(vars(Methods)[name])]
+DECLARED: dict[str, Any] = {
+    name: declared
+    for kind in (Methods, RunMethods)
+    for name, declared in vars(kind).items()
+    if not name.startswith("_")
+}
+METHODS = sorted(DECLARED)
+CALLS = [name for name in METHODS if inspect.isfunction(DECLARED[name])]
 #: What is not a question to the control plane, and so is named after the kind of the client.
 OWN = {"close", "through"}
 ASYNC_OWN = {"aclose", "through"}
 
 
 def public(kind: type) -> set[str]:
-    return {name for name in vars(kind) if not name.startswith("_")}
+    return {name for name in dir(kind) if not name.startswith("_")}
 
 
 def test_both_have_all_methods_and_no_others() -> None:
@@ -30,7 +37,7 @@ def test_both_have_all_methods_and_no_others() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_method_has_the_same_parameters_in_both(name: str) -> None:
-    declared = inspect.signature(getattr(Methods, name)).parameters
+    declared = inspect.signature(DECLARED[name]).parameters
     assert inspect.signature(getattr(Client, name)).parameters == declared
     assert inspect.signature(getattr(AsyncClient, name)).parameters == declared
 
@@ -51,9 +58,9 @@ def test_a_method_returns_the_same_in_both(name: str) -> None:
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_has_its_documentation_in_both(kind: type, name: str) -> None:
-    documented: Any = vars(Methods)[name]
-    assert documented.__doc__
-    assert vars(kind)[name].__doc__ == documented.__doc__
+    documented = DECLARED[name].__doc__
+    assert documented
+    assert getattr(kind, name).__doc__ == documented
 
 
 def test_the_constructors_are_alike() -> None:

@@ -5,19 +5,13 @@
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, assert_never, overload
+from typing import Any, overload
 
-from stateous_client.errors import closed
 from stateous_client.methods import Methods
 from stateous_client.protocol import calls
-from stateous_client.protocol.courses import Course, Items, Send, Sleep, Walk
-from stateous_client.protocol.dialogue import Dialogue
-from stateous_client.protocol.exchange import Reply, Request
+from stateous_client.runs import Runs
 from stateous_client.values import (
     Duplicate,
     Entry,
@@ -30,13 +24,8 @@ from stateous_client.values import (
     Until,
 )
 
-if TYPE_CHECKING:
-    import httpx
 
-T = TypeVar("T")
-
-
-class Client(Methods):
+class Client(Runs, Methods):
     """A blocking client of the control plane at ``url``; one may be shared by threads.
 
     ``timeout`` is in seconds, for connecting, for sending and for each wait for bytes of the
@@ -47,64 +36,6 @@ class Client(Methods):
     Raises:
         InvalidArgument: the URL is none of a control plane, or a number is out of range.
     """
-
-    def __init__(self, url: str, *, timeout: float = 30.0, retries: int = 3) -> None:
-        self._begin(Dialogue.of(url, timeout, retries), None, time.sleep)
-
-    @classmethod
-    def through(
-        cls,
-        transport: httpx.BaseTransport,
-        url: str,
-        *,
-        timeout: float = 30.0,
-        retries: int = 3,
-        sleep: Callable[[float], None] = time.sleep,
-        draw: Callable[[], float] = random.random,
-        now: Callable[[], float] = time.monotonic,
-    ) -> Self:
-        """A client that speaks through ``transport``, for tests: no sockets, no real time.
-
-        ``draw`` gives the jitter, from 0 to 1; ``now`` is a clock in seconds.
-        """
-        client = cls.__new__(cls)
-        dialogue = Dialogue.of(url, timeout, retries, draw=draw, now=now)
-        client._begin(dialogue, transport, sleep)
-        return client
-
-    def _begin(
-        self,
-        dialogue: Dialogue,
-        transport: httpx.BaseTransport | None,
-        sleep: Callable[[float], None],
-    ) -> None:
-        # Imported on construction, so that importing the package does not load httpx.
-        from stateous_client import http
-
-        self._dialogue = dialogue
-        self._sleep = sleep
-        self._lease: float | None = None
-        self._port: http.Port | None = http.Port(dialogue.address, dialogue.timeout, transport)
-
-    def close(self) -> None:
-        """Close the connections. Every later call is an InvalidArgument."""
-        port, self._port = self._port, None
-        if port is not None:
-            port.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Client({self._dialogue.address.masked!r})"
 
     @property
     def url(self) -> str:
@@ -313,43 +244,3 @@ class Client(Methods):
 
     def send_report(self, task: int, outcome: dict[str, Any]) -> Token | None:
         return self._do(calls.send_report(task, outcome))
-
-    def _do(self, request: Request[T]) -> T:
-        return self._run(self._dialogue.ask(request))
-
-    def _run(self, course: Course[T]) -> T:
-        reply: Reply | None = None
-        while True:
-            try:
-                step = course.send(reply)
-            except StopIteration as end:
-                value: T = end.value
-                return value
-            reply = self._perform(step)
-
-    def _walk(self, walk: Walk[T]) -> Iterator[T]:
-        reply: Reply | None = None
-        while True:
-            try:
-                step = walk.send(reply)
-            except StopIteration:
-                return
-            if isinstance(step, Items):
-                yield from step.items
-                reply = None
-            else:
-                reply = self._perform(step)
-
-    def _perform(self, step: Send | Sleep) -> Reply | None:
-        match step:
-            case Sleep(seconds):
-                self._sleep(seconds)
-                return None
-            case Send(request):
-                if self._port is None:
-                    raise closed(self._dialogue.address.masked)
-                reply = self._port.send(request)
-                self._lease = request.lease_after(reply, self._lease)
-                return reply
-            case _:
-                assert_never(step)

@@ -9,7 +9,8 @@
     └── Refused (status, message, code)
         ├── NotFound                          404: TokenNotFound, TaskNotFound, …
         ├── Invalid                           400, 413, 415, 422
-        ├── Conflict                          409: EventNotAllowed, TokenNotActive, …
+        ├── NotStarter                        403 to who has not the starter's secret
+        ├── Conflict                          409: EventNotAllowed, TokenNotActive, TicketRefused, …
         └── Unavailable                       502, 503, 504: DatabaseBusy, NotServing
 
 Every error can be pickled. A URL in a text has ``***`` in place of its password.
@@ -115,6 +116,10 @@ class RunNotFound(NotFound):
     """No run has this id."""
 
 
+class NotStarter(Refused):
+    """403: who asks has not shown the secret of who started the run."""
+
+
 class Invalid(Refused):
     """400, 413, 415, 422: what was sent cannot be taken."""
 
@@ -137,6 +142,26 @@ class TokenNotActive(Conflict):
 
 class ChildToken(Conflict):
     """A child cannot be steered by itself: steer its top token."""
+
+
+class RunNotActive(Conflict):
+    """The run ended, or its status does not allow the call."""
+
+
+class RunExists(Conflict):
+    """Another run has this id."""
+
+
+class KeyTaken(Conflict):
+    """A live run has this key."""
+
+
+class TicketRefused(Conflict):
+    """The ticket's value is wrong, used or void; which of these is not told."""
+
+
+class AnswerNotTaken(Conflict):
+    """No rule takes the answer; the ticket stays open."""
 
 
 class TaskNotHeld(Conflict):
@@ -169,6 +194,12 @@ BY_CODE: Final[dict[str, type[Refused]]] = {
     "event_not_allowed": EventNotAllowed,
     "token_not_active": TokenNotActive,
     "child_token": ChildToken,
+    "run_not_active": RunNotActive,
+    "run_exists": RunExists,
+    "key_taken": KeyTaken,
+    "ticket_refused": TicketRefused,
+    "answer_not_taken": AnswerNotTaken,
+    "not_starter": NotStarter,
     "task_not_held": TaskNotHeld,
     "attempt_over": AttemptOver,
     "database_busy": DatabaseBusy,

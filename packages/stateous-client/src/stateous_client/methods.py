@@ -1,22 +1,23 @@
 """The methods that both clients have, documented once.
 
-:class:`Methods` declares each method: its name, parameters and contract. ``Client`` and
-``AsyncClient`` override all of them with precise return types, and cannot be made without. Where a
-method has no docstring of its own it gets the one that stands here, so ``help()`` and editors show
-it for both.
+:class:`Methods` declares each method: its name, parameters and contract; :mod:`.run_methods` those
+of runs. ``Client`` and ``AsyncClient`` override all of them with precise return types, and cannot be
+made without. Where a method has no docstring of its own it gets the one that stands here, so
+``help()`` and editors show it for both.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from stateous_client.documented import Documented
 from stateous_client.values import TaskStatus, TokenStatus, Until
 
 
-class Methods(ABC):
+class Methods(Documented):
     """What can be asked of a control plane (`docs/spec/wire.md` 7).
 
     Values are plain dicts with the API's keys. Every method can raise a ``ClientError``:
@@ -25,13 +26,6 @@ class Methods(ABC):
     to repeat (reads, ``start``, ``fire`` with a key, ``memory``, ``heartbeat``, ``claim`` with a
     request) are tried again after 0.2, 0.5 and 1 s, with jitter.
     """
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name, declared in vars(Methods).items():
-            own = vars(cls).get(name)
-            if own is not None and own.__doc__ is None:
-                own.__doc__ = declared.__doc__
 
     @property
     @abstractmethod

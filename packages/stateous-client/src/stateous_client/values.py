@@ -87,3 +87,119 @@ class Health(TypedDict):
     workflow: str | None
     checksum: str | None
     contract: NotRequired[str | None]
+
+
+RunStatus: TypeAlias = TokenStatus
+SendResult: TypeAlias = Literal["taken", "kept", "dropped", "held"]
+
+
+class Visit(TypedDict):
+    """An active state of a run, with the visit that is going on."""
+
+    state: str
+    visit: int
+    entered_at: str
+
+
+class RunError(TypedDict):
+    """Why a run failed (`docs/spec/statechart.md` 3)."""
+
+    code: str
+    message: str
+
+
+class Job(TypedDict):
+    """A job of an active state: a ``task`` with its ``attempt``, or a child ``run``."""
+
+    job: str
+    state: str
+    kind: Literal["script", "routine", "machine"]
+    status: str
+    attempt: NotRequired[int]
+    task: NotRequired[int]
+    run: NotRequired[str]
+
+
+class RunTimer(TypedDict):
+    """A timer that runs; ``text`` is the time as it was written."""
+
+    timer: str
+    state: str
+    text: str
+    due_at: str
+
+
+class OpenTicket(TypedDict):
+    """A ticket that waits for its answer, without its value."""
+
+    ticket: str
+    state: str
+    id: str
+    issued_at: str
+
+
+class TicketValue(OpenTicket):
+    """An open ticket with the value that its answer needs."""
+
+    visit: int
+    value: str
+
+
+class KeptEvent(TypedDict):
+    """An event that a state defers. ``from`` says who sent it."""
+
+    event: str
+    at: str
+
+
+class Run(TypedDict):
+    """One execution of a statechart. ``configuration`` is its active path, outermost first.
+
+    What comes after ``ended_at`` is there where one run is asked for, not in lists; ``starter`` is
+    in the answer to a submit that brought no secret of its own, and nowhere else.
+    """
+
+    id: str
+    machine: str
+    graph: str
+    key: str | None
+    parent: str | None
+    job: str | None
+    status: RunStatus
+    configuration: list[Visit]
+    error: RunError | None
+    started_at: str
+    ended_at: str | None
+    input: NotRequired[Any]
+    output: NotRequired[Any]
+    jobs: NotRequired[list[Job]]
+    timers: NotRequired[list[RunTimer]]
+    tickets: NotRequired[list[OpenTicket]]
+    kept: NotRequired[list[KeptEvent]]
+    outputs: NotRequired[dict[str, Any]]
+    starter: NotRequired[str]
+
+
+class Sent(TypedDict):
+    """What became of an event; ``duplicate`` is true when its key was used for it before."""
+
+    result: SendResult
+    duplicate: NotRequired[Literal[True]]
+
+
+class GraphName(TypedDict):
+    """A document on record: its checksum, and the name of its chart or workflow."""
+
+    graph: str
+    machine: str
+
+
+class Graph(TypedDict):
+    """A document on record; ``live`` counts its tokens or runs that have not ended."""
+
+    graph: str
+    kind: Literal["statechart", "workflow"]
+    name: str
+    machines: list[str]
+    added_at: str
+    live: int

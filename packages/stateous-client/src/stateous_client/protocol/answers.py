@@ -83,35 +83,37 @@ def _json(answer: Answer) -> Any:
     try:
         return read_json(answer.body, max_depth=_MAX_DEPTH)
     except JsonError:
-        raise _mismatch(answer, "JSON") from None
+        raise mismatch(answer, "JSON") from None
 
 
-def _mismatch(answer: Answer, expected: str) -> Mismatch:
+def mismatch(answer: Answer, expected: str) -> Mismatch:
+    """The mismatch of an answer that is not ``expected``."""
     text = _text(answer)
     came = f"{text[:80]!r}{'…' if len(text) > 80 else ''}" if text else "nothing"
     return Mismatch(f"it answered {answer.status} with {came}, which is not {expected}")
 
 
-def _has(value: object, **kinds: type) -> bool:
+def has(value: object, /, **kinds: type) -> bool:
+    """Whether it is an object that has these members, each of exactly this type."""
     return isinstance(value, dict) and all(
         type(value.get(key)) is kind for key, kind in kinds.items()
     )
 
 
 def _is_token(value: object) -> bool:
-    return _has(value, token=str, state=str, status=str, visit=int, context=dict)
+    return has(value, token=str, state=str, status=str, visit=int, context=dict)
 
 
 def _is_task(value: object) -> bool:
-    return _has(value, task=int, token=str, status=str)
+    return has(value, task=int, token=str, status=str)
 
 
 def _is_entry(value: object) -> bool:
-    return _has(value, seq=int, at=str, kind=str, data=dict)
+    return has(value, seq=int, at=str, kind=str, data=dict)
 
 
 def _is_grant(value: object) -> bool:
-    return _has(
+    return has(
         value, task=int, token=str, state=str, visit=int, attempt=int, context=dict, memory=dict
     )
 
@@ -123,8 +125,8 @@ def nothing(_answer: Answer) -> None:
 def document(answer: Answer) -> dict[str, Any]:
     """A graph document."""
     value = any_object(answer)
-    if not _has(value, workflow=str):
-        raise _mismatch(answer, "a graph document")
+    if not has(value, workflow=str):
+        raise mismatch(answer, "a graph document")
     return value
 
 
@@ -132,7 +134,7 @@ def any_object(answer: Answer) -> dict[str, Any]:
     """A JSON object."""
     value = _json(answer)
     if not isinstance(value, dict):
-        raise _mismatch(answer, "a JSON object")
+        raise mismatch(answer, "a JSON object")
     return value
 
 
@@ -140,7 +142,7 @@ def token(answer: Answer) -> Token:
     """A token."""
     value = _json(answer)
     if not _is_token(value):
-        raise _mismatch(answer, "a token")
+        raise mismatch(answer, "a token")
     return cast("Token", value)
 
 
@@ -157,16 +159,16 @@ def fired(answer: Answer) -> Token | Duplicate:
     value = _json(answer)
     if _is_token(value):
         return cast("Token", value)
-    if _has(value, duplicate=bool, token=dict) and _is_token(value["token"]):
+    if has(value, duplicate=bool, token=dict) and _is_token(value["token"]):
         return cast("Duplicate", value)
-    raise _mismatch(answer, "a token")
+    raise mismatch(answer, "a token")
 
 
 def tokens(answer: Answer) -> Page[Token]:
     """One page of tokens."""
     value = _json(answer)
     if not isinstance(value, list) or not all(map(_is_token, value)):
-        raise _mismatch(answer, "a list of tokens")
+        raise mismatch(answer, "a list of tokens")
     return Page(cast("list[Token]", value), _cursor(answer))
 
 
@@ -174,7 +176,7 @@ def tasks(answer: Answer) -> Page[Task]:
     """One page of tasks."""
     value = _json(answer)
     if not isinstance(value, list) or not all(map(_is_task, value)):
-        raise _mismatch(answer, "a list of tasks")
+        raise mismatch(answer, "a list of tasks")
     return Page(cast("list[Task]", value), _cursor(answer))
 
 
@@ -186,7 +188,7 @@ def entries(answer: Answer) -> list[Entry]:
     """Entries of a history."""
     value = _json(answer)
     if not isinstance(value, list) or not all(map(_is_entry, value)):
-        raise _mismatch(answer, "a history")
+        raise mismatch(answer, "a history")
     return cast("list[Entry]", value)
 
 
@@ -194,7 +196,7 @@ def health(answer: Answer) -> Health:
     """What is served; it tells a control plane from any other server."""
     value = _json(answer)
     if not isinstance(value, dict) or not {"workflow", "checksum"} <= value.keys():
-        raise _mismatch(answer, "the health of a control plane")
+        raise mismatch(answer, "the health of a control plane")
     return cast("Health", value)
 
 
@@ -203,7 +205,7 @@ def ready(answer: Answer) -> bool:
     if answer.status == HTTPStatus.SERVICE_UNAVAILABLE:
         return False
     if any_object(answer).get("ready") is not True:
-        raise _mismatch(answer, '{"ready": true}')
+        raise mismatch(answer, '{"ready": true}')
     return True
 
 
@@ -213,7 +215,7 @@ def grant(answer: Answer) -> Grant | None:
         return None
     value = _json(answer)
     if not _is_grant(value):
-        raise _mismatch(answer, "a grant")
+        raise mismatch(answer, "a grant")
     return cast("Grant", value)
 
 
@@ -223,7 +225,7 @@ def grants(answer: Answer) -> list[Grant]:
         return []
     value = any_object(answer).get("tasks")
     if not isinstance(value, list) or not all(map(_is_grant, value)):
-        raise _mismatch(answer, "a list of grants")
+        raise mismatch(answer, "a list of grants")
     return cast("list[Grant]", value)
 
 
@@ -231,5 +233,5 @@ def lost(answer: Answer) -> list[int]:
     """The lost tasks of a heartbeat."""
     value = any_object(answer).get("lost")
     if not isinstance(value, list) or not all(type(item) is int for item in value):
-        raise _mismatch(answer, "a list of lost tasks")
+        raise mismatch(answer, "a list of lost tasks")
     return cast("list[int]", value)

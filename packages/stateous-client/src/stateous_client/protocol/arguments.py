@@ -12,22 +12,22 @@ from stateous.limits import MAX_IDEMPOTENCY_KEY
 from stateous_client.errors import InvalidArgument
 
 
-def body(members: dict[str, Any]) -> bytes:
-    """The members as the JSON of a request.
+def body(value: Any) -> bytes:
+    """``value`` as the JSON of a request.
 
     Raises:
         InvalidArgument: NaN or Infinity, a lone surrogate, a key that is no text, a value within
             itself, or anything that JSON does not have, such as a model or a datetime.
     """
     try:
-        text = write_json(members).encode()
+        text = write_json(value).encode()
     except UnicodeEncodeError:
         raise InvalidArgument("a text holds a lone surrogate, which is no Unicode") from None
     except RecursionError:
         raise InvalidArgument("the value nests too deep for JSON") from None
     except (TypeError, ValueError) as error:
         raise InvalidArgument(f"the value is not JSON: {error}") from None
-    _only_text_keys(members)
+    _only_text_keys(value)
     return text
 
 

@@ -16,12 +16,12 @@ from typing import Final, TypeVar
 
 from stateous.limits import MAX_READ_WAIT
 from stateous_client.errors import InvalidArgument, Unreachable
-from stateous_client.protocol import calls
+from stateous_client.protocol import calls, run_calls
 from stateous_client.protocol.address import Address
 from stateous_client.protocol.answers import Page, value_of
 from stateous_client.protocol.courses import Course, Items, Send, Sleep, Walk, pause_before
 from stateous_client.protocol.exchange import NoAnswer, Request
-from stateous_client.values import ENDED, Entry, Token, Until
+from stateous_client.values import ENDED, Entry, Run, Token, Until
 
 T = TypeVar("T")
 
@@ -121,6 +121,30 @@ class Dialogue:
             if left <= 0:
                 verb = "ended" if until == "ended" else "moved"
                 raise TimeoutError(f"the token {token!r} has not {verb} within {timeout:g} seconds")
+            yield from self._rest(began, left)
+
+    def wait_run(self, run: str, timeout: float | None, starter: str | None) -> Course[Run]:
+        """The run once it has ended: looks that the control plane holds back.
+
+        Raises:
+            TimeoutError: it has not ended within ``timeout`` seconds.
+        """
+        if timeout is not None and (not _is_number(timeout) or timeout < 0):
+            raise InvalidArgument(f"timeout is {timeout!r}, not a number of seconds from 0")
+        run_calls.run(run, starter=starter)  # checked now, not at the first step
+        return self._wait_run(run, timeout, starter)
+
+    def _wait_run(self, run: str, timeout: float | None, starter: str | None) -> Course[Run]:
+        end = math.inf if timeout is None else self.now() + timeout
+        while True:
+            began = self.now()
+            held = max(0, int(min(MAX_READ_WAIT, end - began)))
+            seen = yield from self.ask(run_calls.run(run, held=held, starter=starter))
+            if seen["status"] in ENDED:
+                return seen
+            left = end - self.now()
+            if left <= 0:
+                raise TimeoutError(f"the run {run!r} has not ended within {timeout:g} seconds")
             yield from self._rest(began, left)
 
     def watch(self, token: str, after: int) -> Walk[Entry]:
