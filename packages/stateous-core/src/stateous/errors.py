@@ -6,6 +6,7 @@
     ├── DefinitionError          a wrong call while a workflow is declared (has a place)
     ├── GuardError               (ValueError) a guard that is not of the guard language
     ├── GraphError               (ValueError) a graph document that cannot be used
+    │   └── InvalidDefinition    a statechart that breaks rules (has all its problems)
     ├── JsonError                (ValueError) bytes that are not strict JSON
     ├── OutcomeError             (ValueError) data that makes no occurrence of a state
     └── stateous_client.ClientError, stateous_compiler.CompileError, …   of the packages above
@@ -16,8 +17,12 @@ The refusals of the HTTP API are values, not exceptions: see :mod:`stateous.wire
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from stateous.statechart.problems import Problem
 
 
 class StateousError(Exception):
@@ -62,6 +67,21 @@ class GraphError(StateousError, ValueError):
     """A graph document that cannot be used (`docs/spec/authoring.md` 6.4)."""
 
     code = "invalid_graph"
+
+
+class InvalidDefinition(GraphError):
+    """A statechart that breaks rules of `docs/spec/statechart.md` 1.5; ``problems`` has them all.
+
+    ``name`` is the chart's, ``?`` when it has none.
+    """
+
+    code = "invalid_definition"
+
+    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
+        lines = "".join(f"\n  - {each.where or 'the chart'}: {each.text}" for each in problems)
+        super().__init__(f"statechart {name!r} is not valid:{lines}")
+        self.name = name
+        self.problems = tuple(problems)
 
 
 class JsonError(StateousError, ValueError):

@@ -52,3 +52,22 @@ MAX_SCHEMA_LEVELS: Final = 1000
 MAX_EXPRESSION_BYTES: Final = 4096
 #: A length of time, in seconds.
 MAX_LENGTH_SECONDS: Final = MAX_DURATION_DAYS * 86_400
+#: A document as compact JSON; the body that carries one.
+MAX_CHART_BYTES: Final = 4 * MAX_BODY_BYTES
+#: A script's source, in bytes of UTF-8.
+MAX_SCRIPT_BYTES: Final = 256 * 1024
+#: States inside one another, the outermost being the first.
+MAX_NESTED_STATES: Final = 16
+#: Runs below a run, child by child.
+MAX_CHILD_RUNS_DEEP: Final = 16
+#: Input, output, event data, an answer, an emitted value, a send's data: each as compact JSON.
+MAX_RUN_VALUE_BYTES: Final = MAX_BODY_BYTES
+MAX_KEPT_EVENTS: Final = 100
+#: Steps of one run in one command.
+MAX_STEPS: Final = 1000
+#: Values that one attempt emits.
+MAX_EMITTED: Final = 10_000
+#: Attempts of a job in one visit whose lease ended.
+MAX_LOST_ATTEMPTS: Final = 5
+#: A run's key, in characters.
+MAX_RUN_KEY: Final = 256

@@ -104,11 +104,7 @@ def validators_of(
     """
     from jsonschema_rs import Draft202012, Draft202012Validator, Registry
 
-    metaschema = Draft202012Validator({"$ref": _METASCHEMA}, retriever=_fetch_nothing)
-    for key, schema in schemas.items():
-        wrong = next(iter(metaschema.iter_errors(schema)), None)
-        if wrong is not None:
-            raise _not_a_schema(key, wrong)
+    _check(schemas)
     try:
         registry = Registry(
             [(_BASE, {"schemas": dict(schemas)})], draft=Draft202012, retriever=_fetch_nothing
@@ -129,6 +125,34 @@ def validators_of(
             raise _not_a_schema(key, error) from None
         validators[key] = SchemaValidator(key, validator, _defaults(schemas, key))
     return validators
+
+
+def validator_of(name: str, schema: dict[str, Json] | bool) -> SchemaValidator:
+    """A validator for a schema that stands alone: its references begin at itself.
+
+    Raises:
+        GraphError: it is no JSON Schema.
+    """
+    from jsonschema_rs import Draft202012Validator
+
+    _check({name: schema})
+    try:
+        validator = Draft202012Validator(
+            schema, retriever=_fetch_nothing, validate_formats=False, mask=_MASK
+        )
+    except ValueError as error:
+        raise _not_a_schema(name, error) from None
+    return SchemaValidator(name, validator, {})
+
+
+def _check(schemas: Mapping[str, Json]) -> None:
+    from jsonschema_rs import Draft202012Validator
+
+    metaschema = Draft202012Validator({"$ref": _METASCHEMA}, retriever=_fetch_nothing)
+    for key, schema in schemas.items():
+        wrong = next(iter(metaschema.iter_errors(schema)), None)
+        if wrong is not None:
+            raise _not_a_schema(key, wrong)
 
 
 def _defaults(schemas: Mapping[str, Json], key: str) -> Mapping[str, Json]:
