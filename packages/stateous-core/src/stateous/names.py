@@ -13,6 +13,9 @@ TIMEOUT: Final = "timeout"
 ERROR: Final = "error"
 JOINED: Final = "joined"
 
+#: What a claim names that takes script jobs.
+SCRIPTS: Final = "scripts"
+
 #: Events that only the engine fires. They are never declared.
 OWN_EVENTS: Final = frozenset({STARTED, TIMEOUT, ERROR, JOINED})
 #: The own events that a transition may name.
@@ -35,6 +38,14 @@ def is_token_id(text: str) -> bool:
 def child_token_id(parent: str, state: str, visit: int, workflow: str) -> str:
     """The id of the child token that ``parent`` starts for ``workflow`` (seed 004)."""
     return f"{parent}.{state}.{visit}.{workflow}"
+
+
+def job_queue(name: str) -> str:
+    """The queue of the jobs that a claim names ``name``: `scripts`, or `<chart>/<routine>`.
+
+    No queue of a workflow has a ``:``, so that neither kind of claim matches the other's tasks.
+    """
+    return f"job:{name}"
 
 
 def python_name(name: str) -> str:
