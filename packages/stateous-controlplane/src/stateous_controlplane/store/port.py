@@ -23,10 +23,20 @@ from stateous_controlplane.engine.rows import (
     Held,
     KeyUse,
     Task,
-    TaskStatus,
     Timer,
     Token,
 )
+
+# Parts of the port that have rooms of their own.
+from stateous_controlplane.store.records import GraphRecord as GraphRecord
+from stateous_controlplane.store.records import KeyOnRecord as KeyOnRecord
+from stateous_controlplane.store.records import NewGraph as NewGraph
+from stateous_controlplane.store.views import Place as Place
+from stateous_controlplane.store.views import Reads as Reads
+from stateous_controlplane.store.views import TaskFilter as TaskFilter
+from stateous_controlplane.store.views import TaskView as TaskView
+from stateous_controlplane.store.views import TokenFilter as TokenFilter
+from stateous_controlplane.store.views import TokenView as TokenView
 
 # ── errors ──────────────────────────────────────────────────────────────
 
@@ -83,6 +93,13 @@ class Remembered:
     granted: tuple[Granted, ...]
 
 
+class Queued(NamedTuple):
+    """A ready task's place in its queue: the oldest comes first."""
+
+    queued_at: datetime
+    task: int
+
+
 @dataclass(slots=True)
 class Needs:
     """What a batch has to know. Everything that is named brings the rows of its family along.
@@ -109,6 +126,11 @@ class Needs:
     memory_of: set[int] = field(default_factory=set)
     #: Tokens whose families' held events are wanted, with the tasks that they come from.
     held: set[str] = field(default_factory=set)
+    #: Checksums of documents that may be on record.
+    graphs: set[str] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in self.__slots__)
 
 
 @dataclass(slots=True)
@@ -118,6 +140,9 @@ class Loaded:
     tokens: dict[str, Token] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
     timers: dict[int, Timer] = field(default_factory=dict)
+    #: Of each queue that was asked for its oldest ready tasks, in order: as many as were wanted, or
+    #: all there are. One whose family somebody else has locked may be passed over.
+    queued: dict[str, list[Queued]] = field(default_factory=dict)
     #: Folded id to the id as it is written.
     ids: dict[str, str] = field(default_factory=dict)
     keys: dict[tuple[str, str], KeyUse] = field(default_factory=dict)
@@ -127,6 +152,8 @@ class Loaded:
     #: Top token to how many events a pause of its family holds, for those that hold any.
     holding: dict[str, int] = field(default_factory=dict)
     held: list[Held] = field(default_factory=list)
+    #: Those of the checksums that are on record.
+    graphs: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -136,6 +163,9 @@ class Changes:
     new_tokens: list[Token] = field(default_factory=list)
     #: Rows of which anything may have changed but what never does: ids, parent, workflow, start.
     tokens: list[Token] = field(default_factory=list)
+    #: Rows that moved, and kept their status, document, and when they were paused and ended. Half
+    #: of the indexes of tokens hold one of these, and need not be touched.
+    moves: list[Token] = field(default_factory=list)
     #: Rows of which only ``seq`` and ``at`` changed.
     positions: list[Token] = field(default_factory=list)
     new_tasks: list[Task] = field(default_factory=list)
@@ -151,6 +181,7 @@ class Changes:
     #: Events that a pause holds from now on, and (token, seq) of those that it holds no longer.
     held: list[Held] = field(default_factory=list)
     released: set[tuple[str, int]] = field(default_factory=set)
+    graphs: list[NewGraph] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
@@ -218,18 +249,6 @@ class Holder:
     since: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class GraphRecord:
-    """A graph document as the table ``graphs`` keeps it."""
-
-    checksum: str
-    kind: str
-    name: str
-    structure: str
-    contract: str
-    document: str
-
-
 class Store(Protocol):
     """A database of one control plane."""
 
@@ -266,8 +285,25 @@ class Store(Protocol):
         """
         ...
 
+    def ticket_key(self) -> KeyOnRecord:
+        """What is on record of the ticket key."""
+        ...
+
+    def record_ticket_key(self, holder: str, *, key: str | None, fingerprint: str) -> None:
+        """Put the ticket key's fingerprint on record; and ``key``, None takes it from there."""
+        ...
+
     def next_ids(self) -> NextIds:
         """The first ids that were never used."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """Grows when somebody else may have written; to be read inside a transaction.
+
+        What was loaded and committed in transactions of the same generation is still true: no other
+        control plane can have written in between, whose name would stand in the fence.
+        """
         ...
 
     def transaction(self, holder: str) -> AbstractContextManager[Transaction]:
@@ -295,102 +331,4 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close all connections. The hold is not given up."""
-        ...
-
-
-# ── reads ───────────────────────────────────────────────────────────────
-
-
-class TokenView(NamedTuple):
-    """What an answer shows of a token."""
-
-    token: str
-    state: str
-    status: str
-    visit: int
-    context: str
-    entered_at: datetime
-    parent: str | None
-
-
-class TaskView(NamedTuple):
-    """What an answer shows of a task."""
-
-    task: int
-    token: str
-    state: str
-    visit: int
-    status: TaskStatus
-    attempt: int
-    claimed_by: str | None
-    lease_until: datetime | None
-    queued_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class TokenFilter:
-    """The filters of `GET /tokens`, which combine (`docs/spec/wire.md` 2.2)."""
-
-    status: str | None = None
-    state: str | None = None
-    #: The token's own workflow.
-    workflow: str | None = None
-    #: True when ``workflow`` is that of top tokens, whose rows do not name it.
-    top_only: bool = False
-    parent: str | None = None
-    prefix: str | None = None
-    moved_after: datetime | None = None
-    moved_before: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskFilter:
-    """The filters of `GET /tasks`, which combine (`docs/spec/wire.md` 2.6)."""
-
-    status: str | None = None
-    state: str | None = None
-    token: str | None = None
-
-
-class Place(NamedTuple):
-    """Where a page of tokens ended: behind this moment and id."""
-
-    entered_at: datetime
-    token: str
-
-
-class Reads(Protocol):
-    """Read-only queries, each on a committed state. Usable from several threads.
-
-    Raises:
-        DatabaseBusy: from each of them, when the database does not answer.
-    """
-
-    def token(self, token: str) -> TokenView | None:
-        """One token of a workflow, by its exact id."""
-        ...
-
-    def tokens(
-        self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int
-    ) -> tuple[list[TokenView], bool]:
-        """A page, most recently moved first, then by id; and whether there is more behind it.
-
-        A page also ends once its contexts hold ``max_bytes``.
-        """
-        ...
-
-    def history(self, token: str, *, after: int, limit: int | None) -> list[Entry] | None:
-        """The entries behind ``after``, oldest first; None when there is no such token."""
-        ...
-
-    def tasks(self, where: TaskFilter, *, behind: int, limit: int) -> tuple[list[TaskView], bool]:
-        """A page of tasks of workflow tokens, ascending by id; and whether there is more."""
-        ...
-
-    def holds(self, holder: str) -> bool:
-        """Whether the database answers, with ``holder`` on record (for `GET /ready`)."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
         ...

@@ -22,7 +22,8 @@ from stateous_controlplane.engine.rows import (
     Token,
 )
 from stateous_controlplane.store.moments import moment_of, moment_or_none, text_of, text_or_none
-from stateous_controlplane.store.port import TokenView
+from stateous_controlplane.store.records import NewGraph
+from stateous_controlplane.store.views import TokenView
 
 #: A row as the driver gives it: what its columns hold is known by whoever wrote the SELECT.
 Row: TypeAlias = tuple[Any, ...]
@@ -247,3 +248,28 @@ def entry_of(row: Row) -> Entry:
 def entry_row(entry: Entry) -> Row:
     """The values of :data:`ENTRY`."""
     return (entry.token, entry.seq, text_of(entry.at), entry.kind, entry.key, entry.data.text)
+
+
+GRAPH: Final = "graph, kind, name, structure, contract, document, added_at"
+
+
+def graph_row(new: NewGraph) -> Row:
+    """The values of :data:`GRAPH`."""
+    record = new.record
+    return (
+        record.checksum,
+        record.kind,
+        record.name,
+        record.structure,
+        record.contract,
+        record.document,
+        text_of(new.added_at),
+    )
+
+
+MACHINE: Final = "graph, path, name"
+
+
+def machine_rows(new: NewGraph) -> list[Row]:
+    """The values of :data:`MACHINE`, for each machine of a statechart."""
+    return [(new.record.checksum, path, name) for path, name in new.record.machines.items()]

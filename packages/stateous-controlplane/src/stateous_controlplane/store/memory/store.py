@@ -18,6 +18,8 @@ from stateous_controlplane.store.port import (
     Holder,
     HoldLost,
     HoldState,
+    KeyOnRecord,
+    NewGraph,
     NextIds,
 )
 
@@ -33,6 +35,9 @@ class MemoryStore:
     ) -> None:
         self.database = MemoryDatabase() if database is None else database
         self._busy_timeout = busy_timeout
+        self._last_seen = self.database.tables
+        #: Grows when the tables are not those that this store committed last.
+        self.generation = 0
 
     def take_hold(self, holder: str, now: datetime) -> Holder | None:
         """Take the lock, then the row."""
@@ -73,12 +78,22 @@ class MemoryStore:
                 return len(live)
             self._put(transaction, structure=record.structure, checksum=record.checksum)
             if record.checksum not in seen.graphs:
-                transaction.written.graphs[record.checksum] = record
+                transaction.written.graphs[record.checksum] = NewGraph(record, now)
             for token in live:
                 transaction.written.tokens[token.token] = replace(
                     copy_of_token(token), graph=record.checksum
                 )
         return 0
+
+    def ticket_key(self) -> KeyOnRecord:
+        """What the row knows of it."""
+        row = self.database.tables.control_plane[1]
+        return KeyOnRecord(row.ticket_key, row.key_fingerprint, 0)
+
+    def record_ticket_key(self, holder: str, *, key: str | None, fingerprint: str) -> None:
+        """Put it into the row."""
+        with self._begun(holder) as transaction:
+            self._put(transaction, ticket_key=key, key_fingerprint=fingerprint)
 
     def next_ids(self) -> NextIds:
         """One more than the greatest; no row is ever deleted here."""
@@ -102,9 +117,11 @@ class MemoryStore:
                     f"another control plane took this database ({serving or 'nobody'} is on "
                     "record); nothing was changed"
                 )
+            if self.database.tables is not self._last_seen:
+                self.generation += 1
             transaction = MemoryTransaction(self.database.tables)
             yield transaction
-            self.database.tables = transaction.seen
+            self.database.tables = self._last_seen = transaction.seen
         finally:
             self.database.writing.release()
 

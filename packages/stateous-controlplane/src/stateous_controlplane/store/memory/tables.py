@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.rows import Entry, Task, Timer, Token
-from stateous_controlplane.store.port import GraphRecord, Remembered
+from stateous_controlplane.store.port import NewGraph, Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class ControlPlane:
     checksum: str | None = None
     serving: str | None = None
     since: datetime | None = None
+    ticket_key: str | None = None
+    key_fingerprint: str | None = None
 
 
 class Kept(NamedTuple):
@@ -44,7 +46,7 @@ class Tables:
     claims: dict[str, Remembered] = field(default_factory=dict)
     #: Events that a pause holds, by the place of their entries; None is one that it let go.
     kept: dict[tuple[str, int], Kept | None] = field(default_factory=dict)
-    graphs: dict[str, GraphRecord] = field(default_factory=dict)
+    graphs: dict[str, NewGraph] = field(default_factory=dict)
     control_plane: dict[int, ControlPlane] = field(default_factory=dict)
 
     def over(self, below: Tables) -> Tables:

@@ -17,7 +17,7 @@ from stateous_controlplane.store.memory.tables import (
     copy_of_timer,
     copy_of_token,
 )
-from stateous_controlplane.store.port import Changes, Due, Loaded, Needs, StoreError
+from stateous_controlplane.store.port import Changes, Due, Loaded, Needs, Queued, StoreError
 
 _Key = TypeVar("_Key")
 _Row = TypeVar("_Row")
@@ -61,6 +61,7 @@ class MemoryTransaction:
             for entry in seen.ledger.values()
             if entry.key is not None and (entry.token, entry.key) in needs.keys
         }
+        loaded.graphs = needs.graphs & seen.graphs.keys()
         loaded.remembered = {
             supervisor: seen.claims[supervisor]
             for supervisor in needs.supervisors & seen.claims.keys()
@@ -86,6 +87,7 @@ class MemoryTransaction:
             ready = [task for task in seen.tasks.values() if task.ready and task.queue == queue]
             ready.sort(key=lambda task: (task.queued_at, task.id))
             tasks.update(task.id for task in ready[:count])
+            loaded.queued[queue] = [Queued(task.queued_at, task.id) for task in ready[:count]]
         tokens = needs.tokens | set(loaded.ids.values())
         tokens |= {seen.tasks[task].token for task in tasks & seen.tasks.keys()}
         tokens |= {seen.timers[timer].token for timer in needs.timers & seen.timers.keys()}
@@ -153,8 +155,8 @@ class MemoryTransaction:
 
     def graph(self, checksum: str) -> str | None:
         """The text of a document on record."""
-        record = self.seen.graphs.get(checksum)
-        return None if record is None else record.document
+        found = self.seen.graphs.get(checksum)
+        return None if found is None else found.record.document
 
     def write(self, changes: Changes) -> None:
         """Write a batch's changes.
@@ -174,6 +176,9 @@ class MemoryTransaction:
             written.kept[held.token, held.seq] = Kept(held.top, held.arrival)
         for place_of_held in changes.released:
             written.kept[place_of_held] = None
+        for new in changes.graphs:
+            if new.record.checksum not in self.seen.graphs:
+                written.graphs[new.record.checksum] = new
         for supervisor, remembered in changes.remembered.items():
             granted = tuple(sorted(remembered.granted))
             written.claims[supervisor] = replace(remembered, granted=granted)
@@ -202,7 +207,7 @@ class MemoryTransaction:
     def _update(self, changes: Changes) -> None:
         written = self.written
         now = self.seen
-        for token in changes.tokens:
+        for token in (*changes.tokens, *changes.moves):
             old = _present(token.token, now.tokens)
             fixed = {name: getattr(old, name) for name in _FIXED}
             written.tokens[token.token] = replace(copy_of_token(token), **fixed)

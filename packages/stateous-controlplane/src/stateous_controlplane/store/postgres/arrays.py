@@ -28,6 +28,7 @@ _TYPES: Final = {
             "lease_until",
             "set_at",
             "due_at",
+            "added_at",
         ),
         "timestamptz",
     ),

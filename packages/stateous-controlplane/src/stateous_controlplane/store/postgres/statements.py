@@ -41,11 +41,11 @@ def lock_named(sources: tuple[str, ...]) -> str:
 
 
 #: The oldest ready tasks of queues, so many of each, whose families nobody else has locked; and
-#: lock these. Each row: task, top token.
+#: lock these. Each row: task, token, top token, queue, and since when it is there.
 LOCK_QUEUED: Final = (
-    "SELECT queued.id, queued.token, queued.top "
+    "SELECT queued.id, queued.token, queued.top, asked.queue, queued.queued_at "
     "FROM unnest(%s::text[], %s::bigint[]) AS asked (queue, count) CROSS JOIN LATERAL ("
-    "SELECT task.id, task.token, own.top FROM tasks AS task "
+    "SELECT task.id, task.token, own.top, task.queued_at FROM tasks AS task "
     "JOIN tokens AS own ON own.token = task.token AND own.kind || '' = 'token' "
     "JOIN tokens AS top ON top.token = own.top "
     "WHERE task.queue = asked.queue AND task.ready ORDER BY task.queued_at, task.id "
@@ -124,3 +124,4 @@ ENDED_LEASES: Final = (
 )
 DUE_TIMERS: Final = "SELECT id FROM timers WHERE ready AND due_at <= %s::timestamptz ORDER BY due_at, id LIMIT %s::bigint"
 GRAPH: Final = "SELECT document FROM graphs WHERE graph = %s"
+GRAPHS: Final = "SELECT graph FROM graphs WHERE graph = ANY(%s::text[])"

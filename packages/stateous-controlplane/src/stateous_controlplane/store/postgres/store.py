@@ -17,7 +17,6 @@ from typing import Final, TypeVar
 import psycopg
 
 from stateous_controlplane.store.migrating import migrate
-from stateous_controlplane.store.moments import text_of
 from stateous_controlplane.store.port import (
     CommitUnknown,
     DatabaseBusy,
@@ -25,6 +24,8 @@ from stateous_controlplane.store.port import (
     Holder,
     HoldLost,
     HoldState,
+    KeyOnRecord,
+    NewGraph,
     NextIds,
     StoreError,
     TransactionConflict,
@@ -34,7 +35,7 @@ from stateous_controlplane.store.postgres.hold import SessionHold
 from stateous_controlplane.store.postgres.reads import PostgresReads
 from stateous_controlplane.store.postgres.rounds import Rounds, Statement
 from stateous_controlplane.store.postgres.transaction import PostgresTransaction
-from stateous_controlplane.store.postgres.writes import ROWS_MISSING
+from stateous_controlplane.store.postgres.writes import ROWS_MISSING, graphs_of
 from stateous_controlplane.store.versions import VERSION_TABLE, Verdict, judge
 
 _T = TypeVar("_T")
@@ -45,14 +46,15 @@ _VERSIONS: Final = f"SELECT version_num FROM {VERSION_TABLE}"
 _STRUCTURE: Final = "SELECT structure FROM control_plane WHERE id = 1"
 _LIVE: Final = "SELECT count(*) FROM tokens WHERE kind = 'token' AND status IN ('active', 'paused')"
 _RECORD: Final = "UPDATE control_plane SET structure = %s, checksum = %s WHERE id = 1"
-_ADD_GRAPH: Final = (
-    "INSERT INTO graphs (graph, kind, name, structure, contract, document, added_at) "
-    "VALUES (%s, %s, %s, %s, %s, %s, %s::timestamptz) ON CONFLICT (graph) DO NOTHING"
-)
 _PIN: Final = (
     "UPDATE tokens SET graph = %s WHERE kind = 'token' AND status IN ('active', 'paused') "
     "AND graph <> %s"
 )
+_KEY: Final = (
+    "SELECT ticket_key, key_fingerprint, "
+    "(SELECT count(*) FROM tickets WHERE status = 'open') FROM control_plane WHERE id = 1"
+)
+_RECORD_KEY: Final = "UPDATE control_plane SET ticket_key = %s, key_fingerprint = %s WHERE id = 1"
 _LAST_IDS: Final = (
     "SELECT coalesce((SELECT max(id) FROM tasks), 0), coalesce((SELECT max(id) FROM timers), 0)"
 )
@@ -94,6 +96,8 @@ class PostgresStore:
         self._planned = monotonic()
         self._hold = SessionHold(self._server)
         self._rounds: Rounds | None = None
+        #: Which connection it is: what happened between two of them is not known.
+        self.generation = 0
         self._idle = threading.Event()
         self._idle.set()
         self._opened = False
@@ -157,21 +161,26 @@ class PostgresStore:
             (((structure,),), ((live,),)) = rounds.ask((_STRUCTURE, ()), (_LIVE, ()))
             if structure != record.structure and live:
                 return int(live)
-            graph = (
-                record.checksum,
-                record.kind,
-                record.name,
-                record.structure,
-                record.contract,
-                record.document,
-                text_of(now),
-            )
             rounds.ask(
                 (_RECORD, (record.structure, record.checksum)),
-                (_ADD_GRAPH, graph),
+                *graphs_of([NewGraph(record, now)]),
                 (_PIN, (record.checksum, record.checksum)),
             )
         return 0
+
+    def ticket_key(self) -> KeyOnRecord:
+        """What the row knows of it."""
+        with self._using() as rounds:
+            ((row,),) = rounds.ask((_KEY, ()))
+        return KeyOnRecord(*row)
+
+    def record_ticket_key(self, holder: str, *, key: str | None, fingerprint: str) -> None:
+        """Put it into the row."""
+        self._once_more(lambda: self._record_key(holder, key, fingerprint))
+
+    def _record_key(self, holder: str, key: str | None, fingerprint: str) -> None:
+        with self.transaction(holder), self._using() as rounds:
+            rounds.ask((_RECORD_KEY, (key, fingerprint)))
 
     def next_ids(self) -> NextIds:
         """One more than the greatest on record: rows of tasks and timers stay."""
@@ -275,6 +284,7 @@ class PostgresStore:
             if self._stopping:
                 raise DatabaseBusy(f"the connection to the database {self._server.shown} is lost")
             self._rounds = Rounds(self._server.writer())
+            self.generation += 1
         return self._rounds
 
     def stop_waiting(self) -> None:

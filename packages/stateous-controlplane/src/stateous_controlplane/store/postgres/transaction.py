@@ -14,7 +14,15 @@ from stateous_controlplane.store import rows
 from stateous_controlplane.store.held import held_event
 from stateous_controlplane.store.keys import key_use
 from stateous_controlplane.store.moments import moment_of, text_of
-from stateous_controlplane.store.port import Changes, Due, Granted, Loaded, Needs, Remembered
+from stateous_controlplane.store.port import (
+    Changes,
+    Due,
+    Granted,
+    Loaded,
+    Needs,
+    Queued,
+    Remembered,
+)
 from stateous_controlplane.store.postgres import statements
 from stateous_controlplane.store.postgres.arrays import numbers, texts
 from stateous_controlplane.store.postgres.rounds import Rounds, Statement
@@ -89,9 +97,12 @@ class PostgresTransaction:
             asked["remembered"] = (statements.REMEMBERED, (texts(needs.supervisors),))
         if needs.held:
             asked["held"] = (statements.HELD, (texts(needs.held),))
+        if needs.graphs:
+            asked["graphs"] = (statements.GRAPHS, (texts(needs.graphs),))
         if not asked:
             return set(), set(), set()
         answers = dict(zip(asked, self._ask(*asked.values()), strict=True))
+        found.graphs = {graph for (graph,) in answers.get("graphs", ())}
         named: set[str] = set()
         tops: set[str] = set()
         folded = {token.lower() for token in needs.folded}
@@ -102,10 +113,13 @@ class PostgresTransaction:
                 named.add(token)
                 tops.add(top)
         tasks = needs.tasks | needs.memory_of
-        for task, token, top in answers.get("queued", ()):
+        for task, token, top, queue, queued_at in answers.get("queued", ()):
+            found.queued.setdefault(queue, []).append(Queued(moment_of(queued_at), task))
             tasks.add(task)
             named.add(token)
             tops.add(top)
+        for places in found.queued.values():
+            places.sort()
         tasks |= _remembered(answers.get("remembered", ()), found)
         for token, seq, top, arrival, at, data in answers.get("held", ()):
             held = held_event(token, seq, top, arrival, moment_of(at), JsonText(data))

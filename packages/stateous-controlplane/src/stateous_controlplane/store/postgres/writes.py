@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from stateous_controlplane.store import rows
-from stateous_controlplane.store.port import Changes
+from stateous_controlplane.store.port import Changes, NewGraph
 from stateous_controlplane.store.postgres.arrays import Columns, texts
 from stateous_controlplane.store.postgres.rounds import Statement
 from stateous_controlplane.store.rows import Row
@@ -60,6 +60,7 @@ class _Delete:
 
 _new_tokens = _Insert("tokens", f"{rows.TOKEN_FIXED}, {rows.TOKEN_CHANGING}")
 _tokens = _Update("tokens", "token", rows.TOKEN_CHANGING)
+_moves = _Update("tokens", "token", rows.TOKEN_MOVING)
 _positions = _Update("tokens", "token", "seq, at")
 _new_tasks = _Insert("tasks", rows.TASK)
 _tasks = _Update("tasks", "id", rows.TASK_CHANGING)
@@ -75,6 +76,8 @@ _gone_memory = _Delete("memory", "token, state, key")
 _kept = _Insert("kept", "token, seq, top, why, arrival")
 _released = _Delete("kept", "token, seq")
 _claims = _Insert("claims", "supervisor, request, task, attempt")
+_graphs = _Insert("graphs", rows.GRAPH, more=" ON CONFLICT (graph) DO NOTHING")
+_machines = _Insert("machines", rows.MACHINE, more=" ON CONFLICT (graph, path) DO NOTHING")
 _FORGET: Final = "DELETE FROM memory WHERE token = ANY(%s::text[])"
 _DELETE_CLAIMS: Final = "DELETE FROM claims WHERE supervisor = ANY(%s::text[])"
 
@@ -85,6 +88,7 @@ def writes_of(changes: Changes) -> Iterator[Statement]:
         [rows.token_fixed(token) + rows.token_changing(token) for token in changes.new_tokens]
     )
     yield from _tokens([(token.token, *rows.token_changing(token)) for token in changes.tokens])
+    yield from _moves([(token.token, *rows.token_moving(token)) for token in changes.moves])
     yield from _positions([rows.token_position(token) for token in changes.positions])
     yield from _new_tasks(
         [rows.task_fixed(task) + rows.task_changing(task) for task in changes.new_tasks]
@@ -105,6 +109,7 @@ def writes_of(changes: Changes) -> Iterator[Statement]:
         [(held.token, held.seq, held.top, "held", held.arrival) for held in changes.held]
     )
     yield from _released(list(changes.released))
+    yield from graphs_of(changes.graphs)
     if changes.remembered:
         yield _DELETE_CLAIMS, (texts(changes.remembered),)
         yield from _claims(
@@ -114,3 +119,9 @@ def writes_of(changes: Changes) -> Iterator[Statement]:
                 for granted in remembered.granted
             ]
         )
+
+
+def graphs_of(graphs: Sequence[NewGraph]) -> Iterator[Statement]:
+    """The statements that put documents on record. One that is there already stays as it is."""
+    yield from _graphs([rows.graph_row(new) for new in graphs])
+    yield from _machines([row for new in graphs for row in rows.machine_rows(new)])

@@ -23,6 +23,8 @@ from stateous_controlplane.store.port import (
     Holder,
     HoldLost,
     HoldState,
+    KeyOnRecord,
+    NewGraph,
     NextIds,
     StoreError,
 )
@@ -30,6 +32,7 @@ from stateous_controlplane.store.sqlite import connecting
 from stateous_controlplane.store.sqlite.lock import FileLock
 from stateous_controlplane.store.sqlite.reads import SqliteReads
 from stateous_controlplane.store.sqlite.transaction import SqliteTransaction
+from stateous_controlplane.store.sqlite.writes import add_graphs
 from stateous_controlplane.store.versions import VERSION_TABLE, Verdict, judge
 
 _SERVING: Final = "SELECT serving, since FROM control_plane WHERE id = 1"
@@ -43,10 +46,12 @@ _PIN: Final = (
     "AND graph <> ?1"
 )
 _RECORD: Final = "UPDATE control_plane SET structure = ?, checksum = ? WHERE id = 1"
-_ADD_GRAPH: Final = (
-    "INSERT INTO graphs (graph, kind, name, structure, contract, document, added_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (graph) DO NOTHING"
+_KEY: Final = (
+    "SELECT ticket_key, key_fingerprint, "
+    "(SELECT count(*) FROM tickets WHERE status = 'open') FROM control_plane WHERE id = 1"
 )
+_RECORD_KEY: Final = "UPDATE control_plane SET ticket_key = ?, key_fingerprint = ? WHERE id = 1"
+_DATA_VERSION: Final = "PRAGMA data_version"
 _LAST_IDS: Final = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('tasks', 'timers')"
 
 # A graceful stop does not wait for another program's lock as long as a command does, in seconds.
@@ -77,6 +82,8 @@ class SqliteStore:
         self._migrate = migrate
         self._lock = FileLock(self._file.with_name(f"{self._file.name}.lock"))
         self._connection: sqlite3.Connection | None = None
+        #: SQLite's own count of the commits of others, as this connection has seen them.
+        self.generation = 0
         # Which file was opened: another one under its name, or none, is not our database.
         self._opened: tuple[int, int] | None = None
 
@@ -203,20 +210,19 @@ class SqliteStore:
                 if live:
                     return live
             connection.execute(_RECORD, (record.structure, record.checksum))
-            connection.execute(
-                _ADD_GRAPH,
-                (
-                    record.checksum,
-                    record.kind,
-                    record.name,
-                    record.structure,
-                    record.contract,
-                    record.document,
-                    text_of(now),
-                ),
-            )
+            add_graphs(connection, [NewGraph(record, now)])
             connection.execute(_PIN, (record.checksum,))
         return 0
+
+    def ticket_key(self) -> KeyOnRecord:
+        """What the row knows of it."""
+        with self._begun() as connection:
+            return KeyOnRecord(*connection.execute(_KEY).fetchone())
+
+    def record_ticket_key(self, holder: str, *, key: str | None, fingerprint: str) -> None:
+        """Put it into the row."""
+        with self._begun(holder) as connection:
+            connection.execute(_RECORD_KEY, (key, fingerprint))
 
     def next_ids(self) -> NextIds:
         """One more than the greatest that a row ever had."""
@@ -251,6 +257,7 @@ class SqliteStore:
                         "another control plane took this database "
                         f"({serving or 'nobody is on record'}); nothing was changed"
                     )
+            self.generation = connection.execute(_DATA_VERSION).fetchone()[0]
             yield connection
             connection.execute("COMMIT")
         except sqlite3.Error as error:

@@ -19,7 +19,15 @@ from stateous_controlplane.store import rows
 from stateous_controlplane.store.held import held_event
 from stateous_controlplane.store.keys import key_use
 from stateous_controlplane.store.moments import moment_of, text_of
-from stateous_controlplane.store.port import Changes, Due, Granted, Loaded, Needs, Remembered
+from stateous_controlplane.store.port import (
+    Changes,
+    Due,
+    Granted,
+    Loaded,
+    Needs,
+    Queued,
+    Remembered,
+)
 from stateous_controlplane.store.rows import Row
 from stateous_controlplane.store.sqlite import writes
 
@@ -92,6 +100,7 @@ _ENDED_LEASES: Final = (
 )
 _DUE_TIMERS: Final = "SELECT id FROM timers WHERE ready AND due_at <= ? ORDER BY due_at, id LIMIT ?"
 _GRAPH: Final = "SELECT document FROM graphs WHERE graph = ?"
+_GRAPHS: Final = "SELECT graph FROM graphs WHERE graph IN (SELECT value FROM json_each(?))"
 
 
 class SqliteTransaction:
@@ -102,8 +111,6 @@ class SqliteTransaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        # What stands in the rows of tokens that were loaded: see the writes.
-        self._standing: dict[str, writes.Standing] = {}
 
     def load(self, needs: Needs) -> Loaded:
         """All that ``needs`` names, with families."""
@@ -130,6 +137,8 @@ class SqliteTransaction:
         if needs.keys:
             for token, key, data in self._select(_KEYS, needs.keys):
                 found.keys[token, key] = key_use(JsonText(data))
+        if needs.graphs:
+            found.graphs = {graph for (graph,) in self._select(_GRAPHS, needs.graphs)}
         if needs.memory_of:
             found.memory = self.memory(
                 {
@@ -164,8 +173,7 @@ class SqliteTransaction:
 
     def write(self, changes: Changes) -> None:
         """Write a batch's changes."""
-        writes.write(self._connection, changes, self._standing)
-        self._standing.update((token.token, writes.standing(token)) for token in changes.tokens)
+        writes.write(self._connection, changes)
 
     def _named_tasks(self, needs: Needs, found: Loaded) -> None:
         named = needs.tasks | needs.memory_of
@@ -188,7 +196,11 @@ class SqliteTransaction:
             by_limit[limit].append(queue)
         for limit, queues in by_limit.items():
             for row in self._connection.execute(_QUEUE, (write_json(queues), limit)).fetchall():
-                found.tasks[row[0]] = rows.task_of(row)
+                task_found = found.tasks[row[0]] = rows.task_of(row)
+                place = Queued(task_found.queued_at, task_found.id)
+                found.queued.setdefault(task_found.queue, []).append(place)
+        for places in found.queued.values():
+            places.sort()
 
     def _families(self, named: set[str], found: Loaded) -> None:
         if not named:
@@ -213,8 +225,6 @@ class SqliteTransaction:
         paused = {token.top for token in found.tokens.values() if token.status is Status.PAUSED}
         if paused:
             found.holding.update(self._select(_HOLDING, paused))
-        for token in found.tokens.values():
-            self._standing[token.token] = writes.standing(token)
         tokens = write_json(list(found.tokens))
         for row in self._connection.execute(
             _OPEN_TASKS, (tokens, write_json(list(found.tasks)))

@@ -8,14 +8,12 @@ What never changes of a row is in no UPDATE; an index whose columns stay is not 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
 from stateous.json import write_json
-from stateous_controlplane.engine.rows import Status, Token
 from stateous_controlplane.store import rows
-from stateous_controlplane.store.port import Changes, StoreError
+from stateous_controlplane.store.port import Changes, NewGraph, StoreError
 from stateous_controlplane.store.rows import Row
 
 # So many rows have a statement of their own, greatest first. The last must be 1.
@@ -46,8 +44,8 @@ class _Write:
                 at += count
 
 
-def _insert(table: str, columns: str) -> _Write:
-    return _Write(f"INSERT INTO {table} ({columns}) VALUES {{rows}}", columns.count(",") + 1)
+def _insert(table: str, columns: str, *, more: str = "") -> _Write:
+    return _Write(f"INSERT INTO {table} ({columns}) VALUES {{rows}}{more}", columns.count(",") + 1)
 
 
 def _update(table: str, key: str, columns: str) -> _Write:
@@ -78,24 +76,16 @@ _memory = _Write(
 )
 _claims = _insert("claims", "supervisor, request, task, attempt")
 _kept = _insert("kept", "token, seq, top, why, arrival")
+_graphs = _insert("graphs", rows.GRAPH, more=" ON CONFLICT (graph) DO NOTHING")
+_machines = _insert("machines", rows.MACHINE, more=" ON CONFLICT (graph, path) DO NOTHING")
 _RELEASE: Final = "DELETE FROM kept WHERE token = ? AND seq = ?"
 _DELETE_MEMORY: Final = "DELETE FROM memory WHERE token = ? AND state = ? AND key = ?"
 _FORGET: Final = "DELETE FROM memory WHERE token IN (SELECT value FROM json_each(?))"
 _DELETE_CLAIMS: Final = "DELETE FROM claims WHERE supervisor IN (SELECT value FROM json_each(?))"
 
 
-#: What of a token's row a mere move leaves: status, document, when it was paused and ended. Half of
-#: the indexes of tokens hold one of them, and are not touched by a write that leaves all.
-Standing: TypeAlias = tuple[Status, str, datetime | None, datetime | None]
-
-
-def standing(token: Token) -> Standing:
-    """The standing of ``token``."""
-    return token.status, token.graph, token.paused_at, token.ended_at
-
-
-def write(connection: sqlite3.Connection, changes: Changes, before: Mapping[str, Standing]) -> None:
-    """Write ``changes`` in the open transaction; ``before`` is what rows are known to hold.
+def write(connection: sqlite3.Connection, changes: Changes) -> None:
+    """Write ``changes`` in the open transaction.
 
     Raises:
         StoreError: a row to change does not exist.
@@ -104,23 +94,8 @@ def write(connection: sqlite3.Connection, changes: Changes, before: Mapping[str,
         connection,
         [rows.token_fixed(token) + rows.token_changing(token) for token in changes.new_tokens],
     )
-    stays = [before.get(token.token) == standing(token) for token in changes.tokens]
-    _moves(
-        connection,
-        [
-            (token.token, *rows.token_moving(token))
-            for token, same in zip(changes.tokens, stays, strict=True)
-            if same
-        ],
-    )
-    _tokens(
-        connection,
-        [
-            (token.token, *rows.token_changing(token))
-            for token, same in zip(changes.tokens, stays, strict=True)
-            if not same
-        ],
-    )
+    _moves(connection, [(token.token, *rows.token_moving(token)) for token in changes.moves])
+    _tokens(connection, [(token.token, *rows.token_changing(token)) for token in changes.tokens])
     _positions(connection, [rows.token_position(token) for token in changes.positions])
     _new_tasks(
         connection, [rows.task_fixed(task) + rows.task_changing(task) for task in changes.new_tasks]
@@ -141,6 +116,8 @@ def write(connection: sqlite3.Connection, changes: Changes, before: Mapping[str,
         )
     if changes.released:
         connection.executemany(_RELEASE, changes.released)
+    if changes.graphs:
+        add_graphs(connection, changes.graphs)
     if changes.remembered:
         connection.execute(_DELETE_CLAIMS, (write_json(list(changes.remembered)),))
         _claims(
@@ -151,6 +128,12 @@ def write(connection: sqlite3.Connection, changes: Changes, before: Mapping[str,
                 for granted in remembered.granted
             ],
         )
+
+
+def add_graphs(connection: sqlite3.Connection, graphs: Sequence[NewGraph]) -> None:
+    """Put documents on record. One that is there already stays as it is."""
+    _graphs(connection, [rows.graph_row(new) for new in graphs])
+    _machines(connection, [row for new in graphs for row in rows.machine_rows(new)])
 
 
 def _write_memory(connection: sqlite3.Connection, changes: Changes) -> None:
