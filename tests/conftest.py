@@ -1,13 +1,28 @@
-"""What tests of all kinds share: the PostgreSQL server of the session."""
+"""What tests of all kinds share: the databases, and the PostgreSQL server of the session.
+
+Whatever depends on a database asks for ``database`` and runs on each kind. A test of what only one
+kind has asks for that kind: ``sqlite_database`` or ``postgres_database``.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from stateous_controlplane.store.migrating import migrate
+from tests.support.databases import KINDS, OnPostgres, ServedDatabase, SqliteFile
 from tests.support.postgres import SharedServer, find_bin, shared_server
+
+
+@pytest.fixture(scope="session")
+def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database at the newest version: making one takes a child process, copying one does not."""
+    file = tmp_path_factory.mktemp("template") / "empty.db"
+    migrate(f"sqlite:///{file}")
+    return file
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +47,47 @@ def new_postgres_url(postgres_server: SharedServer) -> Iterator[str]:
     """The URL of a database without tables, which is dropped after the test."""
     with postgres_server.new_database("template0") as url:
         yield url
+
+
+@pytest.fixture
+def sqlite_database(empty_sqlite: Path, tmp_path: Path) -> Iterator[SqliteFile]:
+    """`plane.db` in the test's folder: at the newest version, empty."""
+    made = SqliteFile(tmp_path / "plane.db", empty_sqlite)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def postgres_database(postgres_url: str) -> Iterator[OnPostgres]:
+    """A database on the session's server: at the newest version, empty."""
+    made = OnPostgres(postgres_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=KINDS)
+def database(request: pytest.FixtureRequest) -> ServedDatabase:
+    """A database of each kind: at the newest version, empty, and nobody holds it."""
+    made: ServedDatabase = request.getfixturevalue(f"{request.param}_database")
+    return made
+
+
+@pytest.fixture(params=KINDS)
+def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> ServedDatabase:
+    """A database of each kind without tables; on SQLite there is no file yet."""
+    if request.param == "sqlite":
+        return SqliteFile(tmp_path / "plane.db", None)
+    return OnPostgres(request.getfixturevalue("new_postgres_url"))
+
+
+@pytest.fixture(params=KINDS, scope="module")
+def module_database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServedDatabase]:
+    """As ``database``, for all tests of a module together."""
+    if request.param == "sqlite":
+        template = request.getfixturevalue("empty_sqlite")
+        yield SqliteFile(tmp_path_factory.mktemp("database") / "plane.db", template)
+    else:
+        with request.getfixturevalue("postgres_server").empty_database() as url:
+            yield OnPostgres(url)

@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from tests.support.databases import ServedDatabase
 from tests.support.processes import STATEOUS
 
 DATA = Path(__file__).parent / "data" / "wire"
@@ -37,22 +38,13 @@ def test_the_set_is_whole() -> None:
     assert len(SCENARIOS) == 20
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest) -> str:
-    """The URL of an empty database; the runner fills in `{tmp}`, the scenario's own folder."""
-    if request.param == "postgres":
-        url: str = request.getfixturevalue("postgres_url")
-        return url
-    return "sqlite:///{tmp}/wire.db"
-
-
 @pytest.mark.e2e
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)
 def test_the_server_answers_as_the_scenario_asks(
-    scenario: Path, database: str, monkeypatch: pytest.MonkeyPatch
+    scenario: Path, database: ServedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("STATEOUS_DB", "STATEOUS_LISTEN", "STATEOUS_LEASE", "STATEOUS_LOG_FORMAT"):
         monkeypatch.delenv(name, raising=False)
-    options = argparse.Namespace(server=SERVER, db=database, verbose=False, keep=False)
+    options = argparse.Namespace(server=SERVER, db=database.url, verbose=False, keep=False)
     _, problem, _ = RUNNER.run_scenario(scenario, options)
     assert problem is None, problem

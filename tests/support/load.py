@@ -19,8 +19,8 @@ from typing import TypeVar
 from stateous_client import (
     AttemptOver,
     Client,
-    EventNotAllowed,
     TaskNotHeld,
+    TokenNotActive,
     Unavailable,
     Unreachable,
 )
@@ -61,7 +61,7 @@ def start_and_poke(url: str, caller: int, answered: Answered, enough: threading.
                 try:
                     until_answered(lambda token=token, key=key: client.fire(token, "poke", key=key))
                     answered.poked[token] += 1
-                except EventNotAllowed:
+                except TokenNotActive:  # it has landed in the meantime
                     answered.refused[token] += 1
 
 

@@ -1,14 +1,10 @@
-"""Databases for the suite of the store port, and rows to put into them."""
+"""Rows for the suite of the store port, and how they are put into a store."""
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any, LiteralString, Protocol
-
-import psycopg
+from typing import Any
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.rows import (
@@ -21,103 +17,10 @@ from stateous_controlplane.engine.rows import (
     TimerKind,
     Token,
 )
-from stateous_controlplane.store.memory.database import MemoryDatabase
-from stateous_controlplane.store.memory.store import MemoryStore
 from stateous_controlplane.store.port import Changes, GraphRecord, Loaded, Needs, Store
-from stateous_controlplane.store.postgres.store import PostgresStore
-from stateous_controlplane.store.sqlite.store import SqliteStore
 
 HOLDER = "box-1:4711:9f3c01aa"
 NOW = datetime(2027, 3, 1, 14, 51, 53, 873706, tzinfo=UTC)
-
-
-class Database(Protocol):
-    """A database that several control planes can open."""
-
-    #: Whether no host can have the lock while another one has it.
-    locks_out_other_hosts: bool
-
-    def open(self) -> Store:
-        """One control plane's store; closed with the database."""
-        ...
-
-    def drop_lock(self) -> None:
-        """Lose the hold's lock, as a disk that two hosts share may."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class InMemory:
-    """A database in memory."""
-
-    locks_out_other_hosts = False
-
-    def __init__(self) -> None:
-        self._database = MemoryDatabase()
-
-    def open(self) -> Store:
-        return MemoryStore(self._database, busy_timeout=0.05)
-
-    def drop_lock(self) -> None:
-        self._database.held_by = None
-
-    def close(self) -> None: ...
-
-
-class SqliteFile:
-    """A copy of an empty database, at the newest version, in a file."""
-
-    locks_out_other_hosts = False
-
-    def __init__(self, template: Path, file: Path) -> None:
-        shutil.copyfile(template, file)
-        self.file = file
-        self._opened: list[Store] = []
-
-    def open(self) -> Store:
-        store = SqliteStore(self.file, busy_timeout=0.05)
-        self._opened.append(store)
-        return store
-
-    def drop_lock(self) -> None:
-        self.file.with_name(f"{self.file.name}.lock").unlink()
-
-    def close(self) -> None:
-        for store in self._opened:
-            store.close()
-
-
-class OnPostgres:
-    """An empty database, at the newest version, on a server."""
-
-    locks_out_other_hosts = True
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._opened: list[Store] = []
-
-    def open(self) -> Store:
-        store = PostgresStore(self.url)
-        self._opened.append(store)
-        return store
-
-    def query(self, text: LiteralString, *values: Any) -> list[tuple[Any, ...]]:
-        """Run one statement as somebody else, and commit it."""
-        with psycopg.connect(self.url) as connection:
-            done = connection.execute(text, values)
-            return [] if done.description is None else done.fetchall()
-
-    def drop_lock(self) -> None:
-        self.query(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory' "
-            "AND granted AND database = (SELECT oid FROM pg_database "
-            "WHERE datname = current_database())"
-        )
-
-    def close(self) -> None:
-        for store in self._opened:
-            store.close()
 
 
 def after(seconds: float) -> datetime:

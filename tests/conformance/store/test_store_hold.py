@@ -13,7 +13,8 @@ from stateous_controlplane.store.port import (
     Needs,
     Store,
 )
-from tests.support.stores import HOLDER, NOW, Database, after, child, graph, load, token, write
+from tests.support.databases import Database
+from tests.support.stores import HOLDER, NOW, after, child, graph, load, token, write
 
 SAME_HOST = "box-1:4712:00000000"
 OTHER_HOST = "box-2:4711:11111111"

@@ -23,18 +23,8 @@ from stateous_controlplane.store.port import (
     TokenFilter,
     TokenView,
 )
-from tests.support.stores import (
-    HOLDER,
-    Database,
-    after,
-    child,
-    claimed,
-    entry,
-    task,
-    timer,
-    token,
-    write,
-)
+from tests.support.databases import Database
+from tests.support.stores import HOLDER, after, child, claimed, entry, task, timer, token, write
 
 NO_LIMIT = 1 << 24
 

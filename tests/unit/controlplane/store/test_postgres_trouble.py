@@ -27,8 +27,9 @@ from stateous_controlplane.store.port import (
 )
 from stateous_controlplane.store.postgres import connecting
 from stateous_controlplane.store.postgres.store import PostgresStore
+from tests.support.databases import OnPostgres
 from tests.support.postgres import SharedServer
-from tests.support.stores import HOLDER, NOW, OnPostgres, after, load, task, token, write
+from tests.support.stores import HOLDER, NOW, after, load, task, token, write
 
 OTHER = "box-2:4711:11111111"
 

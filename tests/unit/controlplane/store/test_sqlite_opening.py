@@ -18,7 +18,8 @@ from stateous_controlplane.store.sqlite import connecting
 from stateous_controlplane.store.sqlite.lock import FileLock
 from stateous_controlplane.store.sqlite.store import SqliteStore
 from stateous_controlplane.store.versions import NEWEST, VERSIONS
-from tests.support.stores import HOLDER, NOW, SqliteFile, task, timer, token, write
+from tests.support.databases import SqliteFile
+from tests.support.stores import HOLDER, NOW, task, timer, token, write
 
 
 def run(file: Path, *statements: str) -> None:

@@ -22,7 +22,8 @@ from stateous_controlplane.store.port import (
 from stateous_controlplane.store.sqlite.connecting import open_writer
 from stateous_controlplane.store.sqlite.reads import SqliteReads
 from stateous_controlplane.store.sqlite.transaction import SqliteTransaction
-from tests.support.stores import NOW, SqliteFile, claimed, entry, task, timer, token
+from tests.support.databases import SqliteFile
+from tests.support.stores import NOW, claimed, entry, task, timer, token
 
 TOKEN_BY_ID = "tokens USING INDEX sqlite_autoindex_tokens_1 (token=?)"
 TOKEN_TO_CHANGE = "tokens USING COVERING INDEX sqlite_autoindex_tokens_1 (token=?)"

@@ -10,10 +10,10 @@ import pytest
 
 from stateous_controlplane.engine.rows import Status
 from stateous_controlplane.store.port import Reads, Store, TaskFilter, TokenFilter
+from tests.support.databases import SqliteFile
 from tests.support.stores import (
     HOLDER,
     NOW,
-    SqliteFile,
     after,
     claimed,
     entry,

@@ -22,7 +22,8 @@ from stateous_controlplane.store.port import (
     TokenFilter,
 )
 from stateous_controlplane.store.sqlite.store import SqliteStore
-from tests.support.stores import HOLDER, NOW, SqliteFile, after, load, token, write
+from tests.support.databases import SqliteFile
+from tests.support.stores import HOLDER, NOW, after, load, token, write
 
 
 @pytest.fixture
