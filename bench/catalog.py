@@ -8,9 +8,12 @@ from typing import Final
 from bench.workloads.cycles import cycles, cycles_alone
 from bench.workloads.fairness import fairness
 from bench.workloads.fires import fires
+from bench.workloads.growth import ended, ledger, queued
+from bench.workloads.memory import memory
 from bench.workloads.reads import reads_of_a_history, reads_of_a_token
 from bench.workloads.starts import starts
 from bench.workloads.supervisors import supervisor_async, supervisor_def
+from bench.workloads.timers import timers
 from bench.workloads.wakeup import wakeup
 from bench.workloads.workload import Workload
 
@@ -32,7 +35,12 @@ WORKLOADS: Final = {
     "read-token": Listed(reads_of_a_token),
     "read-history": Listed(reads_of_a_history),
     "wakeup": Listed(wakeup),
+    "timers": Listed(timers),
     "supervisor-async": Listed(supervisor_async),
     "supervisor-def": Listed(supervisor_def),
     "fairness": Listed(fairness, once=True),
+    "queued": Listed(queued, once=True),
+    "ended": Listed(ended, once=True),
+    "ledger": Listed(ledger, once=True),
+    "memory": Listed(memory, once=True),
 }

@@ -55,6 +55,10 @@ class Database(Protocol):
         """What ``query`` selects."""
         ...
 
+    def write(self, statement: str) -> None:
+        """Change something beside a control plane that runs."""
+        ...
+
     def fill(self, statements: Sequence[str]) -> None:
         """Run ``statements`` as fast as may be, and leave the database as after a quiet hour."""
         ...
@@ -111,6 +115,11 @@ class SqliteDatabase:
         with closing(sqlite3.connect(self.file)) as connection:
             return connection.execute(query).fetchall()
 
+    def write(self, statement: str) -> None:
+        """One transaction, which waits for the lock."""
+        with closing(sqlite3.connect(self.file, timeout=30)) as connection, connection:
+            connection.execute(statement)
+
     def fill(self, statements: Sequence[str]) -> None:
         """One transaction that need not outlive a crash."""
         with closing(sqlite3.connect(self.file, isolation_level=None)) as connection:
@@ -165,6 +174,11 @@ class PostgresDatabase:
         """What ``query`` selects."""
         with psycopg.connect(self.url) as connection:
             return connection.execute(query.encode()).fetchall()
+
+    def write(self, statement: str) -> None:
+        """One transaction."""
+        with psycopg.connect(self.url) as connection:
+            connection.execute(statement.encode())
 
     def fill(self, statements: Sequence[str]) -> None:
         """One transaction; then what autovacuum and the checkpointer would do by and by."""
