@@ -18,18 +18,27 @@ def json_object(text: str | None, name: str) -> dict[str, Any] | None:
     """
     if text is None:
         return None
-    try:
-        value = read_json(text.encode())
-    except UnicodeEncodeError:
-        raise CommandError(f"{name} is not valid JSON: it is not UTF-8") from None
-    except JsonError as error:
-        raise CommandError(_worded(text, name, str(error))) from None
+    value = json_value(text, name)
     if not isinstance(value, dict):
         kind = _KINDS[type(value)]
         raise CommandError(
             f"""{name} must be a JSON object such as '{{"title": "May"}}', not {kind}"""
         )
     return value
+
+
+def json_value(text: str, name: str) -> Json:
+    """The JSON value that ``text`` holds.
+
+    Raises:
+        CommandError: it is not strict JSON; the sentence names the argument.
+    """
+    try:
+        return read_json(text.encode())
+    except UnicodeEncodeError:
+        raise CommandError(f"{name} is not valid JSON: it is not UTF-8") from None
+    except JsonError as error:
+        raise CommandError(_worded(text, name, str(error))) from None
 
 
 _KINDS: dict[type[Json], str] = {

@@ -50,14 +50,16 @@ class _OfControlPlane(ClientError):
 class Unreachable(_OfControlPlane):
     """No answer: no connection, a timeout, or an answer that broke off.
 
-    Whether the control plane did what was asked is unknown.
+    Whether the control plane did what was asked is unknown, unless the connection was ``refused``:
+    nobody listens there, and nothing was sent.
     """
 
     code = "unreachable"
 
-    def __init__(self, url: str, why: str) -> None:
-        super().__init__(url, why)
+    def __init__(self, url: str, why: str, refused: bool = False) -> None:
+        super().__init__(url, why, refused)
         self.why = why
+        self.refused = refused
 
     def __str__(self) -> str:
         return f"cannot reach the control plane at {self.url}: {self.why}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Iterator
 from typing import Any, Final
 
 import httpx
@@ -47,7 +48,7 @@ class Port:
             sent = _build(self._http, request, self._address, self._timeout)
             return _answer(self._http.send(sent))
         except httpx.RequestError as error:
-            return NoAnswer(why(error, self._timeout, request.held))
+            return no_answer(error, self._timeout, request.held)
         except RuntimeError:
             if self._http.is_closed:  # by another thread, meanwhile
                 raise closed(self._address.masked) from None
@@ -77,7 +78,7 @@ class AsyncPort:
             sent = _build(self._http, request, self._address, self._timeout)
             return _answer(await self._http.send(sent))
         except httpx.RequestError as error:
-            return NoAnswer(why(error, self._timeout, request.held))
+            return no_answer(error, self._timeout, request.held)
         except RuntimeError:
             if self._http.is_closed:  # by another coroutine, meanwhile
                 raise closed(self._address.masked) from None
@@ -115,6 +116,11 @@ def _answer(response: httpx.Response) -> Answer:
     return Answer(response.status_code, headers, response.content)
 
 
+def no_answer(error: httpx.RequestError, timeout: float, held: float) -> NoAnswer:
+    """What came of a request that got no answer."""
+    return NoAnswer(why(error, timeout, held), refused=_was_refused(error))
+
+
 def why(error: httpx.RequestError, timeout: float, held: float) -> str:
     """Why there was no answer, in words: the operating system's, where it has some."""
     match error:
@@ -128,15 +134,24 @@ def why(error: httpx.RequestError, timeout: float, held: float) -> str:
             return _system_error(error) or str(error) or type(error).__name__
 
 
-def _system_error(error: BaseException | None) -> str | None:
+def _was_refused(error: BaseException) -> bool:
+    return any(isinstance(layer, ConnectionRefusedError) for layer in _layers(error))
+
+
+def _system_error(error: BaseException) -> str | None:
+    for layer in _layers(error):
+        if isinstance(layer, OSError) and layer.errno is not None:
+            # asyncio has words of its own for these; the system's are the same everywhere.
+            if isinstance(layer, ConnectionError):
+                return f"[Errno {layer.errno}] {os.strerror(layer.errno)}"
+            return str(layer)
+    return None
+
+
+def _layers(error: BaseException | None) -> Iterator[BaseException]:
     # httpx and the event loop's library wrap the error that tells something, in several layers.
     while error is not None:
         if isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        if isinstance(error, OSError) and error.errno is not None:
-            # asyncio has words of its own for these; the system's are the same everywhere.
-            if isinstance(error, ConnectionError):
-                return f"[Errno {error.errno}] {os.strerror(error.errno)}"
-            return str(error)
+        yield error
         error = error.__cause__ or error.__context__
-    return None

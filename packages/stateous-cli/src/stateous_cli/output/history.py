@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, tzinfo
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from stateous.visible import visible
 from stateous.wire.moments import read_moment
@@ -12,31 +12,40 @@ from stateous_cli.output.tokens import state_text, visit_text
 from stateous_cli.output.visible import json_text
 
 Data = Mapping[str, Any]
+#: What each kind of entry says.
+Texts: TypeAlias = Mapping[str, Callable[[Data], str]]
 
 #: A payload longer than this, in characters, is cut.
 MAX_PAYLOAD: Final = 80
 
 
 def history_lines(
-    entries: Iterable[Mapping[str, Any]], *, today: date, zone: tzinfo | None = None
+    entries: Iterable[Mapping[str, Any]],
+    *,
+    today: date,
+    zone: tzinfo | None = None,
+    texts: Texts | None = None,
 ) -> list[str]:
     """One line per entry: `HH:MM:SS  #<seq>  <text>`, the date before it unless it is of today.
 
-    ``zone`` is the time zone of the reader, None for the computer's own.
+    ``zone`` is the time zone of the reader, None for the computer's own. ``texts`` are those of
+    kinds that mean something else where the entries come from.
     """
     return [
         f"{_clock(read_moment(entry['at']), today, zone)}  #{entry['seq']}  "
-        f"{entry_text(entry['kind'], entry['data'], zone)}"
+        f"{entry_text(entry['kind'], entry['data'], zone, texts)}"
         for entry in entries
     ]
 
 
-def entry_text(kind: str, data: Data, zone: tzinfo | None = None) -> str:
+def entry_text(
+    kind: str, data: Data, zone: tzinfo | None = None, texts: Texts | None = None
+) -> str:
     """What happened, in a few words. A kind that is not known shows its name and data."""
     if kind == "timer_set":
         due = _moment(read_moment(data["due_at"]), zone)
         return f"timer set: {visible(data['event'])} at {due}"
-    text = _TEXTS.get(kind)
+    text = (texts or {}).get(kind) or _TEXTS.get(kind)
     return text(data) if text is not None else f"{visible(kind)} {json_text(data)}"
 
 
@@ -54,8 +63,12 @@ def _started(data: Data) -> str:
 
 
 def _event_accepted(data: Data) -> str:
-    text = f"{visible(data['event'])} in {state_text(data['state'])}"
-    return text if data["payload"] is None else f"{text}: {_cut(json_text(data['payload']))}"
+    return with_payload(f"{visible(data['event'])} in {state_text(data['state'])}", data["payload"])
+
+
+def with_payload(text: str, payload: Any) -> str:
+    """The text, and behind it what came with the event, cut when it is long."""
+    return text if payload is None else f"{text}: {_cut(json_text(payload))}"
 
 
 def _cut(text: str) -> str:

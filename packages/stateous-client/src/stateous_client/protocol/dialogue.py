@@ -74,7 +74,7 @@ class Dialogue:
                 yield Sleep(pause_before(retry, self.draw()))
                 continue
             if isinstance(reply, NoAnswer):
-                raise Unreachable(self.address.masked, reply.why)
+                raise Unreachable(self.address.masked, reply.why, reply.refused)
             return value_of(request, reply, self.address.masked)
         raise AssertionError  # count() does not end
 

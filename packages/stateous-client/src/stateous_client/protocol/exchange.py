@@ -27,9 +27,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """Nothing came back, or not all of it: whether it was done is unknown."""
+    """Nothing came back, or not all of it: whether it was done is unknown.
+
+    ``refused``: nobody listens there, so nothing was sent.
+    """
 
     why: str
+    refused: bool = False
 
 
 Reply: TypeAlias = Answer | NoAnswer
