@@ -4,8 +4,7 @@ A batch is loaded in two rounds. The first locks: the top tokens of all that is 
 of their ids, so that two writers never wait for each other in a circle; and the families of the
 tasks that claims can have, of which those that somebody else has locked are passed over. The second
 round then reads what is under the locks. Each look-up is by a key or a partial index, whose
-condition the statement repeats. The kind of a token stands in an expression (`kind || ''`), so that
-no index of all tokens of a kind is walked.
+condition the statement repeats.
 """
 
 from __future__ import annotations
@@ -31,22 +30,25 @@ BY_SUPERVISOR: Final = (
 def lock_named(sources: tuple[str, ...]) -> str:
     """Lock the top tokens of all that ``sources`` name, and wait for them.
 
-    Each row: a named token, its id without case, whether it is a workflow's, and its top token.
+    Each row: a named token, its id without case, and its top token.
     """
     return (
-        "SELECT own.token, own.folded, own.kind = 'token', own.top "
+        "SELECT own.token, own.folded, own.top "
         "FROM tokens AS own JOIN tokens AS top ON top.token = own.top "
         f"WHERE own.token IN ({' UNION '.join(sources)}) ORDER BY own.top FOR UPDATE OF top"
     )
 
 
+# To the planner a comparison with an expression lets few tokens through: for a few hundred tasks it
+# would join the whole queue and sort it. OFFSET 0 has it look each task's token up, one by one.
 #: The oldest ready tasks of queues, so many of each, whose families nobody else has locked; and
 #: lock these. Each row: task, token, top token, queue, and since when it is there.
 LOCK_QUEUED: Final = (
     "SELECT queued.id, queued.token, queued.top, asked.queue, queued.queued_at "
     "FROM unnest(%s::text[], %s::bigint[]) AS asked (queue, count) CROSS JOIN LATERAL ("
     "SELECT task.id, task.token, own.top, task.queued_at FROM tasks AS task "
-    "JOIN tokens AS own ON own.token = task.token AND own.kind || '' = 'token' "
+    "CROSS JOIN LATERAL (SELECT one.top FROM tokens AS one WHERE one.token = task.token "
+    "AND one.kind || '' = 'token' OFFSET 0) AS own "
     "JOIN tokens AS top ON top.token = own.top "
     "WHERE task.queue = asked.queue AND task.ready ORDER BY task.queued_at, task.id "
     "LIMIT asked.count FOR UPDATE OF top SKIP LOCKED) AS queued"
@@ -70,8 +72,7 @@ def _of(alias: str, names: str) -> str:
 
 # The live rows of families, by their top tokens.
 _LIVE: Final = (
-    "tokens AS live WHERE live.top = ANY(%s::text[]) AND live.status IN ('active', 'paused') "
-    "AND live.kind || '' = 'token'"
+    "tokens AS live WHERE live.top = ANY(%s::text[]) AND live.status IN ('active', 'paused')"
 )
 
 #: The tokens that are named, the live ones of their families, and the children, ended ones too, of
@@ -80,13 +81,12 @@ _LIVE: Final = (
 FAMILIES: Final = (
     f"SELECT {rows.TOKEN}, CASE WHEN parent IS NULL AND status = 'paused' THEN ("
     "SELECT count(*) FROM kept WHERE kept.top = found.token AND kept.why = 'held') END FROM ("
-    "SELECT * FROM tokens WHERE token = ANY(%s::text[]) AND kind || '' = 'token' "
+    "SELECT * FROM tokens WHERE token = ANY(%s::text[]) "
     f"UNION ALL SELECT live.* FROM {_LIVE} "
     "UNION ALL SELECT child.* FROM tokens AS live JOIN tokens AS child "
     "ON child.parent = live.token AND child.parent_state = live.state "
     "AND child.parent_visit = live.visit "
-    "WHERE live.top = ANY(%s::text[]) AND live.status IN ('active', 'paused') "
-    "AND live.kind || '' = 'token') AS found"
+    "WHERE live.top = ANY(%s::text[]) AND live.status IN ('active', 'paused')) AS found"
 )
 
 #: Tasks by their ids, and the open ones of families. Parameters: ids; top tokens.
@@ -105,7 +105,7 @@ TIMERS: Final = (
 ).format(live=f"SELECT live.token FROM {_LIVE}")
 
 KEYS: Final = (
-    "SELECT entry.token, entry.key, entry.data "
+    "SELECT entry.token, entry.key, entry.kind, entry.data, entry.seq "
     "FROM unnest(%s::text[], %s::text[]) AS used (token, key) JOIN ledger AS entry "
     "ON entry.token = used.token AND entry.key = used.key AND entry.key IS NOT NULL"
 )
