@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from stateous.errors import StateousError
 from stateous_compiler.problems import Problem
+
+if TYPE_CHECKING:
+    from stateous_compiler.statechart.problems import ChartProblem
 
 
 class CompileError(StateousError):
@@ -30,4 +34,16 @@ class InvalidWorkflow(CompileError):
         lines = "".join(f"\n  - {problem}" for problem in problems)
         super().__init__(f"workflow {workflow!r} is not valid:{lines}")
         self.workflow = workflow
+        self.problems = tuple(problems)
+
+
+class InvalidChart(CompileError):
+    """A statechart has problems; ``problems`` holds all of them, in the order of the files."""
+
+    code = "invalid_definition"
+
+    def __init__(self, chart: str, problems: Sequence[ChartProblem]) -> None:
+        lines = "".join(f"\n  - {problem}" for problem in problems)
+        super().__init__(f"statechart {chart!r} is not valid:{lines}")
+        self.chart = chart
         self.problems = tuple(problems)

@@ -4,7 +4,7 @@ A machine holds one :class:`Flow` per workflow or chart. A flow is a tree of sta
 tree is flat); each state says what runs on entry, its timers, and its transitions grouped by event.
 Where front-ends differ in what a rule does, the machine carries the policy as data, and the engine
 never asks where the machine came from. Everything is compiled once: names are resolved, conditions
-and values are closures, schemas are validators. :mod:`stateous.statechart.freeze` makes the machines of charts.
+are closures, schemas are validators. :mod:`stateous.statechart.freeze` makes machines of charts.
 """
 
 from __future__ import annotations
@@ -150,11 +150,7 @@ class Child:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """One job; ``input`` None is null. The sole job of a state has the state's name.
-
-    A script or routine becomes a task of ``queue``, with ``timeout`` for each attempt and
-    ``retries`` after those that failed.
-    """
+    """One job; ``input`` None is null. A script or routine becomes a task of ``queue``."""
 
     name: str
     does: Script | Routine | Child
@@ -289,6 +285,19 @@ class State:
         """The jobs that entering the state starts."""
         return self.work.jobs if isinstance(self.work, JobsWork) else {}
 
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """The names of the child tokens that entering the state starts, in order."""
+        if isinstance(self.work, ParallelWork):
+            return self.work.workflows
+        return tuple(job.name for job in self.jobs.values() if isinstance(job.does, Child))
+
+    def retries_of(self, job: str | None) -> int:
+        """Attempts after the first one: of that job, or of the state's routine."""
+        if isinstance(self.work, RoutineWork):
+            return self.work.retries
+        return 0 if job is None else self.jobs[job].retries
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flow:
@@ -318,7 +327,7 @@ class Machine:
     children: Mapping[str, Flow]
 
     def flow(self, workflow: str | None) -> Flow:
-        """The flow of a token whose row names ``workflow``: None is the top one."""
+        """The flow of a token whose row names ``workflow``; None is the top one."""
         return self.top if workflow is None else self.children[workflow]
 
 
