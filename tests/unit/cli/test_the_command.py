@@ -22,7 +22,7 @@ def stateous(*arguments: str, **environment: str) -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.parametrize("group", [(), ("init",), ("token",)])
+@pytest.mark.parametrize("group", [(), ("init",), ("token",), ("run",)])
 def test_a_bare_group_prints_its_help_on_stdout(group: tuple[str, ...]) -> None:
     ran = stateous(*group)
     assert ran.returncode == 2
@@ -50,6 +50,15 @@ def test_a_bare_group_prints_its_help_on_stdout(group: tuple[str, ...]) -> None:
         ("token", "resume"),
         ("token", "cancel"),
         ("token", "tasks"),
+        ("run",),
+        ("run", "submit"),
+        ("run", "show"),
+        ("run", "reply"),
+        ("run", "send"),
+        ("run", "list"),
+        ("run", "cancel"),
+        ("run", "pause"),
+        ("run", "resume"),
     ],
 )
 def test_help_is_everywhere(command: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from stateous_cli.commands import compile as compile_command
-from stateous_cli.commands import init, serve, supervise, token
+from stateous_cli.commands import init, run, serve, supervise, token
 from stateous_cli.commands.bare import Help, show_help_when_bare
 
 
@@ -61,6 +61,7 @@ def build_app(*, completion: bool) -> typer.Typer:
     supervise.register(app)
     app.add_typer(init.app, name="init")
     app.add_typer(token.app, name="token")
+    app.add_typer(run.app, name="run")
     return app
 
 
