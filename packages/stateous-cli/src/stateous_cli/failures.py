@@ -8,8 +8,8 @@ from typing import Any
 from stateous.errors import StateousError
 from stateous.visible import visible
 
-#: Codes of failures that no control plane answers (`docs/spec/authoring.md` 9.2).
-_OWN_CODES = frozenset({"does_not_import", "invalid_workflow"})
+#: Codes of failures that no control plane need answer (`docs/spec/authoring.md` 9.2).
+_OWN_CODES = frozenset({"does_not_import", "invalid_workflow", "invalid_definition"})
 
 
 class CommandError(StateousError):
@@ -32,14 +32,20 @@ class ProblemsFound(StateousError):
         self.problems = tuple(problems)
 
 
+class ChartProblemsFound(ProblemsFound):
+    """A statechart that is not valid; ``problems`` have ``code``, ``place``, ``where``, ``text``."""
+
+    code = "invalid_definition"
+
+
 def failure_text(error: StateousError) -> str:
-    """What stderr says: `error: <sentence>`, and of a workflow a line per problem."""
+    """What stderr says: `error: <sentence>`, and of a definition a line per problem."""
     lines = error.lines if isinstance(error, ProblemsFound) else ()
     return "\n".join([f"error: {visible(str(error))}", *map(visible, lines)])
 
 
 def failure_document(error: StateousError) -> dict[str, Any]:
-    """What ``--json`` prints: ``{"error": {"code", "message"}}``; of a workflow its problems too."""
+    """What ``--json`` prints: ``{"error": {"code", "message"}}``; of a definition its problems too."""
     document: dict[str, Any] = {"error": {"code": _code(error), "message": str(error)}}
     if isinstance(error, ProblemsFound):
         document["problems"] = list(error.problems)

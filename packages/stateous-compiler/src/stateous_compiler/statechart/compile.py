@@ -33,9 +33,6 @@ from stateous_compiler.statechart.scripts import syntax_problem
 from stateous_compiler.statechart.sources import CannotRead
 from stateous_compiler.statechart.warnings import find_warnings
 
-#: The endings of a file that is taken for a chart.
-SUFFIXES = (".yaml", ".yml")
-
 
 @dataclass(frozen=True, slots=True)
 class CheckedChart:

@@ -23,6 +23,13 @@ def timer_entry(name: str, time: str) -> JsonObject:
     return {"timer": name, "text": time, **_written(_time_of(time))}
 
 
+def _text(value: Json, path: Path, findings: Findings) -> str | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        findings.add("bad-time", path, f"{value} is no time: a length has a unit, as '90s'")
+        return None
+    return text(value, path, "a timer's time", findings)
+
+
 def _time_of(time: str) -> Time | Computed:
     expression = sole_expression(time)
     if expression is not None:
@@ -56,7 +63,7 @@ def read_timer(
     name = event_name(raw.get("timer"), path, "a timer", findings)
     if name is not None:
         facts.timers.append(Named(name, path, state))
-    time = text(raw.get("text"), path, "a timer's time", findings)
+    time = _text(raw.get("text"), path, findings)
     if name is None or time is None:
         return None
     try:
