@@ -8,6 +8,8 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= auto
 SEEDS  ?= 1000
 FIRST  ?= 0
+# What the simulation runs over: memory, sqlite or postgres.
+STORE  ?= memory
 # How many random workflows of each kind are played against the naive model.
 EXAMPLES ?= 2000
 # Of the images.
@@ -47,8 +49,8 @@ test: $(STAMP) ## all tests: in parallel first, then the compose stack, then tho
 soak: $(STAMP) ## supervisors and control planes die for half an hour (SOAK=20 times what `make test` has)
 	STATEOUS_SOAK=$(SOAK) $(PYTEST) -q -s tests/chaos/test_many_deaths.py
 
-sim: $(STAMP) ## many seeds of the simulation (SEEDS=1000 from FIRST=0 on), many examples against the model
-	$(BIN)/python -m tests.sim --first $(FIRST) --seeds $(SEEDS)
+sim: $(STAMP) ## many seeds of the simulation (STORE=memory SEEDS=1000 FIRST=0), many examples against the model
+	$(BIN)/python -m tests.sim --store $(STORE) --first $(FIRST) --seeds $(SEEDS)
 	STATEOUS_EXAMPLES=$(EXAMPLES) $(PYTEST) -q -n $(WORKERS) tests/property/test_engine_against_model.py
 
 lint: $(STAMP) ## format, lint and import rules

@@ -16,7 +16,7 @@ from stateous_client.protocol.courses import Sleep
 from stateous_client.protocol.dialogue import Dialogue
 from stateous_client.protocol.exchange import Request
 from stateous_controlplane.engine.rows import Status, TaskStatus, Token
-from stateous_controlplane.store.memory.database import MemoryDatabase
+from tests.sim.databases import SharedDatabase
 from tests.sim.timeline import Host, Steps
 from tests.sim.workflows import emits
 
@@ -29,7 +29,7 @@ class Caller:
     def __init__(
         self,
         host: Host,
-        database: MemoryDatabase,
+        database: SharedDatabase,
         machine: Machine,
         *,
         tokens: int,

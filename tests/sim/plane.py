@@ -10,6 +10,7 @@ It always starts as a standby: it tries each second to take the hold, and listen
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from collections.abc import Callable
@@ -26,11 +27,11 @@ from stateous_controlplane.api import commands, outcomes
 from stateous_controlplane.api.bodies import read_object
 from stateous_controlplane.engine.commands import Claim
 from stateous_controlplane.startup import Workflow, put_on_record
-from stateous_controlplane.store.memory.store import MemoryStore
-from stateous_controlplane.store.port import HoldLost
+from stateous_controlplane.store.port import DatabaseBusy, DatabaseUnreachable, HoldLost
 from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.sequencer import Sequencer, Terms
 from stateous_controlplane.writer.submission import Submission
+from tests.sim.faults import FaultyStore
 from tests.sim.timeline import Crashed, Host, Steps
 from tests.sim.witness import Violation, Witness
 
@@ -52,6 +53,7 @@ LOGGED: Final = {
     "another control plane took this database": "hold lost",
     "this control plane took it back": "hold taken back",
 }
+_DATABASE: Final = re.compile(r"the database (postgresql://|/)\S+")
 #: Steps without an end are a defect.
 _MOST_STEPS: Final = 10_000
 
@@ -82,7 +84,7 @@ class ControlPlane:
         witness: Witness,
         *,
         lease: timedelta,
-        open_store: Callable[[], MemoryStore],
+        open_store: Callable[[], FaultyStore],
         name: Callable[[], str],
     ) -> None:
         self.host = host
@@ -92,7 +94,7 @@ class ControlPlane:
         self._lease = lease
         self._open_store = open_store
         self._name = name
-        self.store: MemoryStore | None = None
+        self.store: FaultyStore | None = None
         self.sequencer: Sequencer | None = None
         self.holder = ""
         self.listening = False
@@ -120,18 +122,26 @@ class ControlPlane:
     def _starting(self) -> Steps:
         self.store = store = self._open_store()
         self.holder = self._name()
-        while store.take_hold(self.holder, self.host.now()) is not None:
+        while not self._takes_hold(store):
             yield Sleep(1.0)
         self._tell(f"holds the database as {self.holder}")
-        try:
-            put_on_record(store, self.holder, self._workflow, self.host.now())
-        except HoldLost:
-            raise Crashed from None
         catalog = Catalog(self._workflow.machine)
         terms = Terms(self.holder, self._lease)
-        self.sequencer = Sequencer(store, catalog, terms, self.host, self._deliver, self._lose_hold)
+        try:
+            put_on_record(store, self.holder, self._workflow, self.host.now())
+            self.sequencer = Sequencer(
+                store, catalog, terms, self.host, self._deliver, self._lose_hold
+            )
+        except (HoldLost, DatabaseBusy):
+            raise Crashed from None
         self.listening = True
         self._plan()
+
+    def _takes_hold(self, store: FaultyStore) -> bool:
+        try:
+            return store.take_hold(self.holder, self.host.now()) is None
+        except DatabaseUnreachable:
+            return False
 
     def _wind_up(self) -> None:
         assert self.sequencer is not None
@@ -140,7 +150,8 @@ class ControlPlane:
         self._read_mailbox()
         self.sequencer.end()
         self._witness.at_rest(self, self._unanswered(), ended=True)
-        self.store.give_up_hold(self.holder)
+        with contextlib.suppress(DatabaseBusy):
+            self.store.give_up_hold(self.holder)
 
     def _lose_hold(self) -> None:
         self._tell("has lost the hold")
@@ -266,9 +277,10 @@ class LogToTrace(logging.Handler):
         self.seen: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = record.getMessage()
+        # Where the database is differs from run to run.
+        text = _DATABASE.sub("the database", record.getMessage())
         self._tell("log", text)
         self.seen |= {what for words, what in LOGGED.items() if words in text}
         if "defect" in text:
-            self.defects.append(logging.Formatter().format(record))
+            self.defects.append(_DATABASE.sub("the database", logging.Formatter().format(record)))
             self._tell("log", self.defects[-1])

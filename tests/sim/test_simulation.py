@@ -1,20 +1,39 @@
-"""The simulation (`docs/explanation/simulation.md`): 200 seeds, and that each of them replays."""
+"""The simulation (`docs/explanation/simulation.md`): seeds over each store, and that they replay."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.sim.__main__ import told
-from tests.sim.world import ALL_FAULTS, Outcome, simulate
+from tests.sim.databases import InMemory, New, in_files, on_server
+from tests.sim.world import Outcome, all_faults, simulate
+from tests.support.postgres import SharedServer
 
 ROOT = Path(__file__).parents[2]
 SEEDS = 200
-AT_ONCE = 10
+SQLITE_SEEDS = 24
+POSTGRES_SEEDS = 8
+AT_ONCE = 8
+
+
+@pytest.fixture(scope="module")
+def files() -> Iterator[New]:
+    """Makes databases in files."""
+    with in_files() as new:
+        yield new
+
+
+@pytest.fixture
+def server(postgres_server: SharedServer) -> Iterator[New]:
+    """Makes databases on a server."""
+    with on_server(postgres_server.empty_database) as new:
+        yield new
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
@@ -24,8 +43,27 @@ def test_every_promise_is_kept_whatever_goes_wrong(first: int) -> None:
         assert outcome.violation is None, told(outcome)
 
 
+@pytest.mark.parametrize("first", range(0, SQLITE_SEEDS, AT_ONCE))
+def test_a_run_over_a_file_is_the_same_to_the_last_word(first: int, files: New) -> None:
+    for seed in range(first, first + AT_ONCE):
+        outcome = simulate(seed, files)
+        assert outcome.violation is None, told(outcome)
+        # Nothing is decided by what only one of the stores does, nor by the order of its rows.
+        assert outcome.trace == simulate(seed).trace, told(outcome)
+
+
+@pytest.mark.parametrize("seed", range(POSTGRES_SEEDS))
+def test_every_promise_is_kept_over_a_server(seed: int, server: New) -> None:
+    outcome = simulate(seed, server)
+    assert outcome.violation is None, told(outcome)
+
+
+def test_a_run_over_a_server_is_the_same_each_time(server: New) -> None:
+    assert simulate(3, server).trace == simulate(3, server).trace
+
+
 def test_every_fault_happens_within_some_seeds() -> None:
-    missing = set(ALL_FAULTS)
+    missing = all_faults(InMemory.faults)
     for seed in range(10_000, 10_200):
         missing -= simulate(seed).seen
         if not missing:
@@ -56,3 +94,5 @@ def test_a_failed_seed_is_told_with_the_command_that_replays_it() -> None:
     words = told(Outcome(42, "T-1 was applied twice", []))
     assert "seed 42 breaks a promise: T-1 was applied twice" in words
     assert ".venv/bin/python -m tests.sim --seed 42" in words
+    words = told(Outcome(42, "T-1 was applied twice", [], store="sqlite"))
+    assert ".venv/bin/python -m tests.sim --seed 42 --store sqlite" in words

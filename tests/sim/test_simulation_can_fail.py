@@ -1,4 +1,7 @@
-"""The simulation is worth something: each defect that is put into the product, it finds."""
+"""The simulation is worth something: each defect that is put into the product, it finds.
+
+Those of a store are put into the real ones too, and found by runs over these.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,20 @@ from stateous_controlplane.engine.tasks import worked_on
 from stateous_controlplane.store.memory.store import MemoryStore
 from stateous_controlplane.store.memory.transaction import MemoryTransaction
 from stateous_controlplane.store.port import DatabaseBusy, Due, NextIds
+from stateous_controlplane.store.postgres.store import PostgresStore
+from stateous_controlplane.store.sqlite import writes as sqlite_writes
+from stateous_controlplane.store.sqlite.store import SqliteStore
+from stateous_controlplane.store.sqlite.transaction import SqliteTransaction
 from stateous_controlplane.writer.batch import Batch
 from stateous_controlplane.writer.parked import ParkedClaims
+from stateous_controlplane.writer.sequencer import Sequencer
 from stateous_controlplane.writer.supply import CommandTime
 from stateous_supervisor.messages import Message
 from stateous_supervisor.pending import Pending
 from tests.sim import plane, world
+from tests.sim.databases import New, in_files, in_memory, on_server
 from tests.sim.world import simulate
+from tests.support.postgres import SharedServer
 
 #: In how many seeds a defect must be found at the latest.
 SOON = 60
@@ -136,13 +146,63 @@ def messages_that_overtake(patch: Patch) -> None:
     patch.setattr(Pending, "add", in_front)
 
 
+# ── in the real stores ──────────────────────────────────────────────────
+
+
+def no_fence_of_the_file(patch: Patch) -> None:
+    begun = SqliteStore._begun
+    patch.setattr(SqliteStore, "_begun", lambda store, holder=None: begun(store, None))
+
+
+def a_commit_that_is_none(patch: Patch) -> None:
+    kept = SqliteStore.transaction
+
+    @contextmanager
+    def sometimes_undone(store: SqliteStore, holder: str) -> Iterator[SqliteTransaction]:
+        with kept(store, holder) as transaction:
+            yield transaction
+            connection = transaction._connection
+            (entries,) = connection.execute("SELECT count(*) FROM ledger").fetchone()
+            if entries % 40 == 0:
+                connection.execute("ROLLBACK")
+                connection.execute("BEGIN")
+
+    patch.setattr(SqliteStore, "transaction", sometimes_undone)
+
+
+def brothers_that_are_not_loaded(patch: Patch) -> None:
+    patch.setattr(SqliteTransaction, "_siblings", lambda transaction, found: None)
+
+
+def memory_that_outlives_its_token(patch: Patch) -> None:
+    patch.setattr(sqlite_writes, "_FORGET", "SELECT ?")
+
+
+def no_fence_of_the_server(patch: Patch) -> None:
+    begun = PostgresStore._begun
+
+    def whoever_serves(store: PostgresStore, holder: str) -> Any:
+        with store._using() as rounds:
+            (((serving,),),) = rounds.ask(("SELECT serving FROM control_plane WHERE id = 1", ()))
+        return begun(store, serving)
+
+    patch.setattr(PostgresStore, "_begun", whoever_serves)
+
+
+def a_control_plane_that_does_not_catch_up(patch: Patch) -> None:
+    patch.setattr(Sequencer, "_catch_up", lambda sequencer: None)
+
+
 DEFECTS: list[tuple[Callable[[Patch], None], str]] = [
     (no_fence, "committed, and .* had taken the hold"),
     (forgotten_number_check, "applied twice|came after"),
     (ignored_keys, "applied twice|was refused, and applied"),
     (double_grant, "was granted to"),
     (grant_of_a_claimed_task, "ready"),
-    (ignored_attempts, "in a later attempt|two reports|was answered to|breaks its rules"),
+    (
+        ignored_attempts,
+        "in a later attempt|two reports|was answered to|breaks its rules|was reported before",
+    ),
     (tried_again_in_doubt, "applied twice|was refused, and applied"),
     (a_disk_that_forgets, "is not on record|was written twice|not what was committed"),
     (ids_given_again, "500 for|is there already"),
@@ -156,16 +216,59 @@ DEFECTS: list[tuple[Callable[[Patch], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("put_in", "words"), DEFECTS, ids=[put_in.__name__ for put_in, _ in DEFECTS]
-)
-def test_a_defect_is_found(
-    put_in: Callable[[Patch], None], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put_in(monkeypatch)
-    for seed in range(SOON):
-        violation = simulate(seed).violation
+DEFECTS_OF_THE_FILE: list[tuple[Callable[[Patch], None], str]] = [
+    (no_fence_of_the_file, "committed, and .* had taken the hold"),
+    (a_commit_that_is_none, "is not on record|was written twice|not what was committed"),
+    (brothers_that_are_not_loaded, "breaks its rules|500 for Resume"),
+    (memory_that_outlives_its_token, "breaks its rules"),
+]
+DEFECTS_OF_THE_SERVER: list[tuple[Callable[[Patch], None], str]] = [
+    (no_fence_of_the_server, "committed, and .* had taken the hold"),
+    (a_control_plane_that_does_not_catch_up, "500 for|waits, and task"),
+]
+
+
+def _names(defects: list[tuple[Callable[[Patch], None], str]]) -> list[str]:
+    return [put_in.__name__ for put_in, _ in defects]
+
+
+def is_found(words: str, new_database: New, first: int = 0) -> None:
+    """A violation comes, soon, and is called so."""
+    for seed in range(first, first + SOON):
+        violation = simulate(seed, new_database).violation
         if violation is not None:
             assert re.search(words, violation), violation
             return
     raise AssertionError(f"{SOON} seeds did not find it")
+
+
+@pytest.mark.parametrize(("put_in", "words"), DEFECTS, ids=_names(DEFECTS))
+def test_a_defect_is_found(
+    put_in: Callable[[Patch], None], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_in(monkeypatch)
+    is_found(words, in_memory)
+
+
+@pytest.mark.parametrize(("put_in", "words"), DEFECTS_OF_THE_FILE, ids=_names(DEFECTS_OF_THE_FILE))
+def test_a_defect_of_the_file_is_found(
+    put_in: Callable[[Patch], None], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_files() as new:
+        put_in(monkeypatch)
+        is_found(words, new)
+
+
+@pytest.mark.parametrize(
+    ("put_in", "words"), DEFECTS_OF_THE_SERVER, ids=_names(DEFECTS_OF_THE_SERVER)
+)
+def test_a_defect_of_the_server_is_found(
+    put_in: Callable[[Patch], None],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres_server: SharedServer,
+) -> None:
+    with on_server(postgres_server.empty_database) as new:
+        put_in(monkeypatch)
+        # In the seeds before these, nobody takes over from one that is frozen.
+        is_found(words, new, first=10)

@@ -44,10 +44,10 @@ from stateous_controlplane.engine.invariants import broken_ledger, broken_rows
 from stateous_controlplane.engine.rows import Entry, TaskStatus, TimerStatus
 from stateous_controlplane.store.held import held_event
 from stateous_controlplane.store.keys import key_use
-from stateous_controlplane.store.memory.database import MemoryDatabase
 from stateous_controlplane.store.memory.tables import Tables
 from stateous_controlplane.store.port import Changes
 from stateous_controlplane.writer.submission import Submission
+from tests.sim.databases import SharedDatabase
 from tests.sim.timeline import Timeline
 
 #: The key of a routine's memory that is written again and again, with ever greater values.
@@ -72,7 +72,7 @@ class Witness:
     """Sees the commits and answers of one simulation."""
 
     def __init__(
-        self, timeline: Timeline, database: MemoryDatabase, machines: Mapping[str, Machine]
+        self, timeline: Timeline, database: SharedDatabase, machines: Mapping[str, Machine]
     ) -> None:
         self._timeline = timeline
         self._database = database

@@ -18,11 +18,11 @@ from itertools import count
 from typing import Final
 
 from stateous_controlplane.startup import Workflow
-from stateous_controlplane.store.memory.database import MemoryDatabase
 from stateous_controlplane.store.port import CommitUnknown, DatabaseBusy
 from tests.sim import supervisor as supervisors
 from tests.sim.caller import TIMEOUT, Caller
-from tests.sim.database import POINTS, SimulatedStore
+from tests.sim.databases import Faults, New, SharedDatabase, in_memory
+from tests.sim.faults import FaultyStore
 from tests.sim.network import Network, Weather
 from tests.sim.plane import LOGGED, ControlPlane, LogToTrace
 from tests.sim.supervisor import PACE, Supervisor
@@ -37,12 +37,14 @@ CALM: Final = 900.0
 
 @dataclass
 class Outcome:
-    """What became of a seed. ``seen`` are the faults that happened."""
+    """What became of a seed. ``seen`` are the faults that happened, ``faults`` the store's."""
 
     seed: int
     violation: str | None
     trace: list[str]
     seen: set[str] = field(default_factory=set)
+    store: str = "memory"
+    faults: Faults = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -53,14 +55,14 @@ class Outcome:
 class World:
     """Everything that takes part."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, database: SharedDatabase) -> None:
         self.seed = seed
         self.timeline = Timeline(seed)
         self.seen: set[str] = set()
         self.storm = True
         self._marks = count(1)
         chance = self.chance = self.timeline.random
-        self.database = MemoryDatabase()
+        self.database = database
         workflow = chance.choice(SERVED)
         machine = workflow.machine
         self.witness = Witness(self.timeline, self.database, {machine.checksum: machine})
@@ -69,6 +71,8 @@ class World:
             kind: chance.choice((0.0, 0.004, 0.015))
             for kind in ("crash", "busy", "unknown", "freeze")
         }
+        # Drawn by no chance of its own: what else is drawn is the same over each store.
+        self._faults["lost"] = self._faults["busy"]
         self._box_faults = chance.choice((0.0, 0.004, 0.02))
         self._freezing = False
         self._fastest = 0.0
@@ -98,9 +102,10 @@ class World:
         )
 
     def _plane(self, name: str, host: str, workflow: Workflow) -> ControlPlane:
-        def open_store() -> SimulatedStore:
-            return SimulatedStore(
+        def open_store() -> FaultyStore:
+            return FaultyStore(
                 self.database,
+                self.database.open(plane.host.monotonic),
                 point=lambda point: self._plane_point(plane, point),
                 committed=self.witness.committed,
                 taken=self.witness.taken,
@@ -244,7 +249,11 @@ class World:
         """After some seconds the database ends the session of a process that says nothing."""
         store = plane.store
         if store is not None and seconds > 5.0:
-            self.timeline.after(4.0, store.close)
+            self.timeline.after(4.0, store.cut)
+
+    def _cut_session(self, plane: ControlPlane) -> None:
+        if plane.store is not None:
+            plane.store.cut()
 
     def _cut(self) -> None:
         host = self.chance.choice(self._parts).host
@@ -262,7 +271,7 @@ class World:
     def _plane_point(self, plane: ControlPlane, name: str) -> None:
         if not self.storm:
             return
-        for fault in POINTS[name]:
+        for fault in self.database.faults[name]:
             if not self.timeline.chance(self._faults[fault]):
                 continue
             if fault == "freeze" and (self._freezing or plane.sequencer is None):
@@ -275,7 +284,11 @@ class World:
                     raise DatabaseBusy("the connection was lost")
                 case "unknown":
                     raise CommitUnknown("the connection was lost during the commit")
+                case "lost":
+                    self._cut_session(plane)
                 case _:
+                    if name == "before commit":
+                        self._cut_session(plane)
                     self._freeze_here(plane)
 
     def _freeze_here(self, plane: ControlPlane) -> None:
@@ -300,13 +313,14 @@ class World:
             raise Crashed
 
 
-#: Every fault that a run can see.
-ALL_FAULTS: Final = {
-    *(f"{fault} {point}" for point, faults in POINTS.items() for fault in faults),
-    *(f"crash {point}" for point in supervisors.POINTS),
-    "clock jump", "crash", "freeze", "cut",
-    *LOGGED.values(), "lost", "doubled", "late request", "late answer", "answer lost", "unnoticed",
-}  # fmt: skip
+def all_faults(of_store: Faults) -> set[str]:
+    """Every fault that a run can see."""
+    return {
+        *(f"{fault} {point}" for point, faults in of_store.items() for fault in faults),
+        *(f"crash {point}" for point in supervisors.POINTS),
+        "clock jump", "crash", "freeze", "cut", *LOGGED.values(),
+        "lost", "doubled", "late request", "late answer", "answer lost", "unnoticed",
+    }  # fmt: skip
 
 
 @contextmanager
@@ -328,9 +342,13 @@ def _logs_in(timeline: Timeline) -> Iterator[LogToTrace]:
             each.setLevel(level)
 
 
-def simulate(seed: int) -> Outcome:
-    """Run the simulation of ``seed``."""
-    world = World(seed)
+def simulate(seed: int, new_database: New = in_memory) -> Outcome:
+    """Run the simulation of ``seed`` over a database that ``new_database`` makes."""
+    with new_database() as database:
+        return _simulated(World(seed, database))
+
+
+def _simulated(world: World) -> Outcome:
     violation = None
     with _logs_in(world.timeline) as log:
         try:
@@ -344,5 +362,10 @@ def simulate(seed: int) -> Outcome:
     if log.defects and violation is None:
         violation = log.defects[0]
     return Outcome(
-        seed, violation, world.timeline.trace, world.seen | world.network.seen | log.seen
+        world.seed,
+        violation,
+        world.timeline.trace,
+        seen=world.seen | world.network.seen | log.seen,
+        store=world.database.name,
+        faults=world.database.faults,
     )
