@@ -8,7 +8,14 @@ from dataclasses import replace
 import pytest
 
 from stateous_controlplane.engine.commands import Fire, ReportWaiting, Schedule, Start
-from stateous_controlplane.store.port import Changes, DatabaseBusy, HoldLost
+from stateous_controlplane.store.port import (
+    Changes,
+    CommitUnknown,
+    DatabaseBusy,
+    HoldLost,
+    HoldState,
+    NextIds,
+)
 from stateous_controlplane.writer.sequencer import MAX_DUE, TICK_SECONDS
 from tests.support.graphs import graph
 from tests.support.writer import BOX, Writer, claim, given
@@ -229,18 +236,23 @@ def test_due_work_that_finds_the_hold_lost_ends_everything() -> None:
     assert writer.lost == 1
 
 
+def let_another_serve(writer: Writer, *tokens: str) -> None:
+    """Another control plane takes the database, starts tokens, and gives it up."""
+    writer.store.close()
+    writer.store.give_up_hold(writer.name)
+    other = Writer(TIMED, writer.database, writer.clock, "host:5:00000005")
+    for token in tokens:
+        other.start(token)
+    other.store.give_up_hold(other.name)
+
+
 def test_a_hold_that_was_free_is_taken_back_and_what_happened_meanwhile_is_heeded() -> None:
     writer = Writer(TIMED)
     writer.start("A")
     writer.ask(claim())
     waiting = writer.submit(claim(wait=300, supervisor="box-2"))
     writer.run()
-    # Another control plane serves for a while: it starts a token, then gives the hold up.
-    writer.store.close()
-    writer.store.give_up_hold(writer.name)
-    other = Writer(TIMED, writer.database, writer.clock, "host:5:00000005")
-    other.start("B")
-    other.store.give_up_hold(other.name)
+    let_another_serve(writer, "B")
     writer.clock.advance(200)
     writer.run()
     assert not writer.lost
@@ -250,3 +262,42 @@ def test_a_hold_that_was_free_is_taken_back_and_what_happened_meanwhile_is_heede
     assert {task.token for task in writer.database.tables.tasks.values()} == {"A", "B", "C"}
     writer.pass_time(46)
     assert writer.task(1).status == "queued"
+
+
+def test_nothing_is_decided_until_it_is_known_which_ids_were_used_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    writer = Writer(TIMED)
+    writer.start("A")
+    let_another_serve(writer, "B")
+    next_ids, tries = writer.store.next_ids, []
+
+    def busy_twice() -> NextIds:
+        tries.append(1)
+        if len(tries) <= 2:
+            raise DatabaseBusy("the connection was lost")
+        return next_ids()
+
+    monkeypatch.setattr(writer.store, "next_ids", busy_twice)
+    writer.pass_time(1)
+    refused = writer.submit(Start("C"))
+    writer.run()
+    assert writer.status(refused) == 503, "the second try, by the command"
+    writer.start("C")
+    assert sorted(task.id for task in writer.database.tables.tasks.values()) == [1, 2, 3]
+
+
+def test_a_take_back_that_is_in_doubt_counts_as_one() -> None:
+    writer = Writer(TIMED)
+    writer.start("A")
+    writer.ask(claim())
+    let_another_serve(writer, "B")
+    writer.clock.advance(200)
+    assert writer.store.renew_hold(writer.name, writer.clock.now()) is HoldState.TAKEN_BACK
+    writer.store.faults.renew = CommitUnknown("the connection was lost")
+    writer.run()
+    writer.store.faults.renew = None
+    writer.pass_time(1)
+    assert writer.task(1).status == "claimed", "a new grace has begun"
+    writer.start("C")
+    assert {task.token for task in writer.database.tables.tasks.values()} == {"A", "B", "C"}

@@ -95,6 +95,8 @@ class Sequencer:
         self._due_left = False
         self._last_due: Due | None = None
         self._waits_over = False
+        # Another control plane may have served since what is known here was read.
+        self._behind = False
         self._begin_grace()
         self.lost = False
 
@@ -206,6 +208,7 @@ class Sequencer:
         """Commit ``batch`` as a whole, then answer it."""
         began = False
         try:
+            self._catch_up()
             with self._store.transaction(self._terms.holder) as transaction:
                 began = True
                 outcome = Batch(
@@ -266,20 +269,31 @@ class Sequencer:
                 return
             if state is HoldState.TAKEN_BACK:
                 _log.warning("the hold on the database was free; this control plane took it back")
-                self._follow_on()
+                self._begin_grace()
+                self._behind = True
+            self._catch_up()
             self._run_due()
         except HoldLost:
             self._lose()
+        except CommitUnknown as error:
+            # The row has our name next time, whether it was taken back now or never free.
+            self._begin_grace()
+            self._behind = True
+            self._tick_failed(error)
         except Exception as error:
             self._tick_failed(error)
         finally:
             self._next_tick = self._clock.monotonic() + TICK_SECONDS
 
-    def _follow_on(self) -> None:
-        """Another control plane may have served in between: its ids are used, its queues filled."""
-        self._begin_grace()
-        self._ids.raise_to(self._store.next_ids())
-        self._answer_empty(self._parked.drain())
+    def _catch_up(self) -> None:
+        """After another control plane may have served: its ids are used, its queues filled.
+
+        Nothing is decided before that is known, however often the database fails to tell it.
+        """
+        if self._behind:
+            self._ids.raise_to(self._store.next_ids())
+            self._behind = False
+            self._answer_empty(self._parked.drain())
 
     def _run_due_safely(self) -> None:
         try:
