@@ -11,31 +11,43 @@ from typing import NamedTuple, assert_never
 from stateous_controlplane.engine.children import UnknownIds
 from stateous_controlplane.engine.commands import (
     AddNote,
+    AnswerTicket,
     Cancel,
     ClaimTask,
     Command,
+    Deliver,
+    Emit,
+    EndAttempt,
     EndLease,
     Fire,
     FireTimer,
     Pause,
     RenewLease,
     RepeatGrant,
+    ReportDone,
     ReportEvent,
     ReportFailed,
     ReportWaiting,
     Resume,
+    SendEvent,
     Start,
+    SubmitRun,
     WriteMemory,
 )
+from stateous_controlplane.engine.conducts import CONDUCTS
 from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.effects import Effects
-from stateous_controlplane.engine.failures import end_lease
+from stateous_controlplane.engine.failures import end_attempt, end_lease
 from stateous_controlplane.engine.family import Family, Situation
 from stateous_controlplane.engine.fire import fire
 from stateous_controlplane.engine.joins import settle
 from stateous_controlplane.engine.notes import add_note, write_memory
 from stateous_controlplane.engine.replies import Reply
 from stateous_controlplane.engine.reports import report_event, report_failed, report_waiting
+from stateous_controlplane.engine.runs.clients import answer_ticket, send_event
+from stateous_controlplane.engine.runs.delivery import deliver
+from stateous_controlplane.engine.runs.reports import emit, report_done
+from stateous_controlplane.engine.runs.submit import submit
 from stateous_controlplane.engine.start import start
 from stateous_controlplane.engine.steering import cancel_token, pause_token, resume_token
 from stateous_controlplane.engine.tasks import claim, renew, repeat
@@ -56,8 +68,11 @@ class Unready(NamedTuple):
 
 
 def decide(family: Family, command: Command, situation: Situation) -> Decision | Unready:
-    """Decide one command on its family, as `docs/spec/wire.md` 3 lays down."""
-    draft = Draft(family, situation)
+    """Decide one command on its family.
+
+    `docs/spec/wire.md` 3 and `docs/spec/statechart.md` 14 lay down how.
+    """
+    draft = Draft(family, situation, CONDUCTS)
     try:
         reply = _reply(draft, command)
         settle(draft)
@@ -98,5 +113,19 @@ def _reply(draft: Draft, command: Command) -> Reply:
             return end_lease(draft, command)
         case FireTimer():
             return fire_timer(draft, command)
+        case SubmitRun():
+            return submit(draft, command)
+        case SendEvent():
+            return send_event(draft, command)
+        case AnswerTicket():
+            return answer_ticket(draft, command)
+        case ReportDone():
+            return report_done(draft, command)
+        case Emit():
+            return emit(draft, command)
+        case Deliver():
+            return deliver(draft, command)
+        case EndAttempt():
+            return end_attempt(draft, command)
         case _:
             assert_never(command)

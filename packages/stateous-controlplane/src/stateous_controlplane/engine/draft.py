@@ -6,18 +6,25 @@ command that is refused or meets a defect leaves no trace.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from stateous.graph.machine import Delivery
 from stateous.json import Json, JsonText
+from stateous_controlplane.engine.conduct import Conduct
 from stateous_controlplane.engine.effects import Effects
 from stateous_controlplane.engine.family import Family, Situation
 from stateous_controlplane.engine.rows import (
     Entry,
     Held,
+    Kept,
     KeyUse,
     Status,
     Task,
     TaskStatus,
+    Ticket,
+    TicketStatus,
     Timer,
     TimerKind,
     Token,
@@ -27,9 +34,12 @@ from stateous_controlplane.engine.rows import (
 class Draft:
     """A command's private copies of what it touches. ``now`` is the time of all its entries."""
 
-    def __init__(self, family: Family, situation: Situation) -> None:
+    def __init__(
+        self, family: Family, situation: Situation, conducts: Mapping[Delivery, Conduct]
+    ) -> None:
         self.family = family
         self.situation = situation
+        self.conducts = conducts
         self.now: datetime = situation.now
         self.effects = Effects()
         #: Children that completed or failed, and whose parents have not been told yet.
@@ -51,6 +61,10 @@ class Draft:
     def seen(self, token: str) -> Token:
         """The row of a token as the command has it so far, to read."""
         return self.effects.tokens.get(token) or self.family.tokens[token]
+
+    def find(self, token: str) -> Token | None:
+        """The row of a token, where there is one, to read."""
+        return self.effects.tokens.get(token) or self.family.tokens.get(token)
 
     def add_token(self, token: Token) -> None:
         """A token that did not exist."""
@@ -94,6 +108,7 @@ class Draft:
         event: str,
         after: timedelta,
         payload: JsonText | None = None,
+        text: str | None = None,
     ) -> Timer:
         """A pending timer of the token's innermost state, with its entry."""
         row = Timer(
@@ -107,6 +122,7 @@ class Draft:
             set_at=self.now,
             due_at=self.now + after,
             ready=token.status is Status.ACTIVE,
+            text=text,
         )
         self.effects.new_timers += 1
         self.effects.timers[row.id] = row
@@ -137,6 +153,21 @@ class Draft:
             key=lambda timer: timer.id,
         )
 
+    def put_ticket(self, ticket: Ticket) -> None:
+        """A new ticket, or one that has changed."""
+        self.effects.tickets[ticket.digest] = ticket
+
+    def open_tickets(self, token: str) -> list[Ticket]:
+        """The token's open tickets as the command has them so far, to read."""
+        if not self.family.tickets and not self.effects.tickets:
+            return []
+        rows = {**self.family.tickets, **self.effects.tickets}
+        return [
+            ticket
+            for ticket in rows.values()
+            if ticket.token == token and ticket.status is TicketStatus.OPEN
+        ]
+
     # ── the ledger and memory ───────────────────────────────────────────
 
     def record(
@@ -160,16 +191,16 @@ class Draft:
         self.effects.memory[token, state, key] = value
 
     def end(self, token: str, status: Status) -> None:
-        """The token ends in ``status``: its memory goes, and a parent will be told.
-
-        A child that is cancelled tells nobody.
-        """
+        """The token ends in ``status``, and its memory goes."""
         row = self.token(token)
         row.status = status
         row.ended_at = self.now
         row.paused_at = None
         self.effects.forgotten.add(token)
-        if row.parent is not None and status is not Status.CANCELLED:
+
+    def tell_parent(self, token: str) -> None:
+        """The token has completed or failed: its parent, if there is one, will be told."""
+        if self.seen(token).parent is not None:
             self.ended.append(token)
 
     # ── what a pause holds ──────────────────────────────────────────────
@@ -181,6 +212,31 @@ class Draft:
     def release(self, held: Held) -> None:
         """The pause does not hold the event any longer."""
         self.effects.released.add((held.token, held.seq))
+
+    # ── what a run keeps ────────────────────────────────────────────────
+
+    def keep(self, kept: Kept) -> None:
+        """The run keeps an event."""
+        self.effects.kept.append(kept)
+
+    def unkeep(self, kept: Kept) -> None:
+        """The run does not keep the event any longer."""
+        self.effects.unkept.add((kept.token, kept.seq))
+
+    def kept(self, run: str) -> list[Kept]:
+        """The events that the run keeps, as the command has them so far, in order of arrival."""
+        family, effects = self.family, self.effects
+        if not family.kept and not effects.kept:
+            return []
+        rows = [*family.kept.values(), *effects.kept]
+        return sorted(
+            (
+                each
+                for each in rows
+                if each.token == run and (each.token, each.seq) not in effects.unkept
+            ),
+            key=lambda each: each.seq,
+        )
 
     @property
     def holding(self) -> int:
@@ -195,3 +251,5 @@ class Draft:
         row.status = status
         row.ready = False
         row.lease_until = None
+        if row.job is not None:
+            row.job = replace(row.job, ends_at=None)

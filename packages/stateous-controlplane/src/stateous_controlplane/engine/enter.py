@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from stateous.graph.machine import Flow, ParallelWork, RoutineWork, State
+from stateous.graph.machine import Flow, JobsWork, NoWork, ParallelWork, RoutineWork, State
 from stateous.json import JsonText
 from stateous.names import END, START, STARTED, TIMEOUT
 from stateous.wire.moments import write_moment
@@ -69,6 +69,7 @@ def arrive(
     if target == END:
         draft.record(token, "completed")
         draft.end(token, Status.COMPLETED)
+        draft.tell_parent(token)
         return
     state = flow.states[target]
     row = _enter(draft, state, token, cause)
@@ -78,6 +79,8 @@ def arrive(
             draft.record(token, "task_queued", task=task.id, state=state.name)
         case ParallelWork():
             pass  # its children start last, behind the timeout
+        case JobsWork() | NoWork():
+            raise AssertionError("a state of a chart, whose events are offered and not routed")
         case _:
             assert_never(state.work)
     if state.timeout is not None:

@@ -24,7 +24,7 @@ from stateous_controlplane.engine.rows import KeyUse, Status
 def fire(draft: Draft, command: Fire) -> Reply:
     """Let an event move a token, in the order of checks of the specification."""
     token = draft.family.tokens.get(command.token)
-    if token is None:
+    if token is None or token.run is not None:
         return Refusal(Code.TOKEN_NOT_FOUND, f"there is no token {command.token!r}")
     use = None
     if command.key is not None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from stateous.graph.machine import Flow, ParallelWork
+from dataclasses import replace
+
+from stateous.graph.machine import Flow
+from stateous_controlplane.engine.conduct import Conduct
 from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.rows import (
     Held,
     Status,
     TaskStatus,
+    TicketStatus,
     TimerKind,
     TimerStatus,
     Token,
@@ -20,6 +24,11 @@ def flow_of(draft: Draft, token: str) -> Flow:
     return draft.situation.machines[row.graph].flow(row.workflow)
 
 
+def conduct_of(draft: Draft, token: str) -> Conduct:
+    """The conduct that the token's flow asks for."""
+    return draft.conducts[flow_of(draft, token).policy.delivery]
+
+
 def leave_on(draft: Draft, flow: Flow, token: str, event: str) -> None:
     """Leave the state on an accepted event: a task that was worked on is done by its own event."""
     row = draft.seen(token)
@@ -30,26 +39,17 @@ def leave_on(draft: Draft, flow: Flow, token: str, event: str) -> None:
 
 def fail(draft: Draft, token: str, reason: str) -> None:
     """The token fails: it leaves its state without an event, and its memory goes."""
-    _close_tasks(draft, token, done=False)
-    cancel_timers(draft, token)
-    _cancel_children(draft, draft.seen(token), f"the parent failed: {reason}")
+    end_work(draft, token, f"the parent failed: {reason}")
     draft.record(token, "failed", reason=reason)
     draft.end(token, Status.FAILED)
+    draft.tell_parent(token)
 
 
 def cancel(draft: Draft, token: str, reason: str | None = None) -> None:
-    """The token is cancelled, with all below it; a child is told why.
-
-    A paused token drops what it holds. One that a resume has just let go has its held events
-    dropped in their turn.
-    """
+    """The token is cancelled, with all below it; a child is told why."""
     row = draft.seen(token)
-    if row.status is Status.PAUSED:
-        for held in held_of(draft, token):
-            drop(draft, held, f"the token {token!r} was cancelled")
-    _close_tasks(draft, token, done=False)
-    cancel_timers(draft, token)
-    _cancel_children(draft, row, f"the parent {token!r} was cancelled")
+    conduct_of(draft, token).drop_waiting(draft, row)
+    end_work(draft, token, f"the parent {token!r} was cancelled")
     if reason is None:
         draft.record(token, "cancelled")
     else:
@@ -57,13 +57,27 @@ def cancel(draft: Draft, token: str, reason: str | None = None) -> None:
     draft.end(token, Status.CANCELLED)
 
 
+def end_work(draft: Draft, token: str, reason: str) -> None:
+    """End all work of a token that ends: its tasks, timers, tickets and children."""
+    _close_tasks(draft, token, done=False)
+    cancel_timers(draft, token)
+    for ticket in draft.open_tickets(token):
+        draft.put_ticket(replace(ticket, status=TicketStatus.VOID))
+    _cancel_children(draft, draft.seen(token), reason)
+
+
 def live_children(draft: Draft, token: Token) -> list[Token]:
-    """The live children of the token's current visit, in the order of its workflows."""
-    work = flow_of(draft, token.token).states[token.state].work
-    if not isinstance(work, ParallelWork):
+    """The live children of the token's current visit, in the order in which they started.
+
+    They belong to the innermost state, the only one that can have work.
+    """
+    if not token.configuration:
         return []
-    by_workflow = {child.workflow: child for child in draft.children(token)}
-    ordered = (by_workflow.get(workflow) for workflow in work.workflows)
+    branches = flow_of(draft, token.token).states[token.state].branches
+    if not branches:
+        return []
+    by_branch = {child.branch: child for child in draft.children(token)}
+    ordered = (by_branch.get(branch) for branch in branches)
     return [child for child in ordered if child is not None and child.status.live]
 
 

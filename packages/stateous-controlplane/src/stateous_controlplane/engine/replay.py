@@ -9,6 +9,7 @@ from stateous.json import JsonText
 from stateous.names import ERROR
 from stateous_controlplane.engine.choosing import Ambiguous, Untaken
 from stateous_controlplane.engine.commands import Schedule
+from stateous_controlplane.engine.conduct import AttemptFailure
 from stateous_controlplane.engine.context import Misfit, changed_context
 from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import take
@@ -66,7 +67,7 @@ def _refused(draft: Draft, held: Held, reason: str) -> None:
             reason = "has no transition on 'error': it failed during the pause"
         fail(draft, held.token, f"{held.state!r} failed, and {reason}")
     else:
-        fail_attempt(draft, draft.family.tasks[held.task], reason)
+        fail_attempt(draft, draft.family.tasks[held.task], AttemptFailure(reason))
 
 
 def _schedules(held: Held) -> tuple[Schedule, ...]:

@@ -15,6 +15,7 @@ from stateous_controlplane.engine.commands import (
     ReportWaiting,
     Schedule,
 )
+from stateous_controlplane.engine.conduct import AttemptFailure
 from stateous_controlplane.engine.context import Misfit, changed_context, check_payload
 from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.enter import take
@@ -31,7 +32,7 @@ from stateous_controlplane.engine.tasks import worked_on
 
 def report_event(draft: Draft, command: ReportEvent) -> Reply:
     """The outcome is an event, which moves the token."""
-    task = _reported(draft, command.task, command.attempt, command.supervisor)
+    task = _of_a_workflow(reported(draft, command.task, command.attempt, command.supervisor))
     if isinstance(task, Refusal):
         return task
     flow = flow_of(draft, task.token)
@@ -73,7 +74,7 @@ def report_event(draft: Draft, command: ReportEvent) -> Reply:
 
 def report_waiting(draft: Draft, command: ReportWaiting) -> Reply:
     """The routine has returned, and the task waits; changes and timers are saved at once."""
-    task = _reported(draft, command.task, command.attempt, command.supervisor)
+    task = _of_a_workflow(reported(draft, command.task, command.attempt, command.supervisor))
     if isinstance(task, Refusal):
         return task
     if command.supervisor is None:
@@ -94,14 +95,15 @@ def report_waiting(draft: Draft, command: ReportWaiting) -> Reply:
 
 def report_failed(draft: Draft, command: ReportFailed) -> Reply:
     """The attempt has failed; whatever else the report says is dropped."""
-    task = _reported(draft, command.task, command.attempt, command.supervisor)
+    task = reported(draft, command.task, command.attempt, command.supervisor)
     if isinstance(task, Refusal):
         return task
-    fail_attempt(draft, task, command.error or DEFAULT_ERROR)
+    failure = AttemptFailure(command.error or DEFAULT_ERROR, command.status, command.output)
+    fail_attempt(draft, task, failure)
     return TokenReply(draft.seen(task.token))
 
 
-def _reported(
+def reported(
     draft: Draft, task_id: int, attempt: int | None, supervisor: str | None
 ) -> Task | Refusal:
     """Checks 2 to 5: the task is worked on, on this attempt, by this supervisor if one is named."""
@@ -113,6 +115,15 @@ def _reported(
     if task.claimed_by != supervisor:
         return Refusal(Code.TASK_NOT_HELD, f"task {task_id} is not held by {supervisor!r}")
     return task
+
+
+def _of_a_workflow(task: Task | Refusal) -> Task | Refusal:
+    if isinstance(task, Refusal) or task.job is None:
+        return task
+    return Refusal(
+        Code.INVALID_BODY,
+        f"task {task.id} is a job of a run: report that it is 'done', or has 'failed'",
+    )
 
 
 def _outcome_context(

@@ -161,6 +161,17 @@ class Token:
         """Which visit of :attr:`state` it is, from 1."""
         return self.configuration[-1].visit
 
+    @property
+    def run_part(self) -> Run:
+        """What it has besides as a run, of a token that is known to be one."""
+        assert self.run is not None
+        return self.run
+
+    @property
+    def branch(self) -> str | None:
+        """The name by which its parent's state started it: a job's, or its workflow's."""
+        return self.workflow if self.run is None else self.run.job
+
     def copy(self) -> Token:
         """A row that may be changed without changing this one."""
         return Token(

@@ -12,6 +12,7 @@ from stateous_controlplane.engine.enter import begin, new_token
 from stateous_controlplane.engine.family import Situation, Vicinity
 from stateous_controlplane.engine.replies import Reply, TokenReply
 from stateous_controlplane.engine.routing import Taken, route_start
+from stateous_controlplane.engine.rows import Token
 
 
 def start(draft: Draft, command: Start) -> Reply:
@@ -22,12 +23,14 @@ def start(draft: Draft, command: Start) -> Reply:
             "A-Z a-z 0-9 . _ -, the first a letter or digit"
         )
     existing = draft.family.tokens.get(command.token)
-    if existing is not None:
+    if existing is not None and existing.run is None:
         return TokenReply(existing)
     situation = draft.situation
-    refusal = _already_used(command.token, situation.vicinity) or _reserved(
-        command.token, situation
-    )
+    refusal = _already_used(command.token, situation.vicinity, existing)
+    parent = kept_for_a_child(command.token, situation)
+    if refusal is None and parent is not None:
+        sentence = f"{command.token!r} is kept for a child of the token {parent!r}"
+        refusal = _bad_id(sentence)
     if refusal is not None:
         return refusal
     if situation.served is None:
@@ -58,15 +61,16 @@ def possible_parent(token: str) -> str | None:
     return parts[0] if len(parts) == 4 else None
 
 
-def _already_used(token: str, vicinity: Vicinity) -> Refusal | None:
-    if vicinity.taken_by is None:
+def _already_used(token: str, vicinity: Vicinity, existing: Token | None) -> Refusal | None:
+    if vicinity.taken_by is None and existing is None:
         return None
-    if vicinity.taken_by == token:
+    if existing is not None or vicinity.taken_by == token:
         return _bad_id(f"{token!r} is the id of a run")
     return _bad_id(f"{token!r} differs only in case from {vicinity.taken_by!r}")
 
 
-def _reserved(token: str, situation: Situation) -> Refusal | None:
+def kept_for_a_child(token: str, situation: Situation) -> str | None:
+    """The token that could have a child with the id ``token`` one day."""
     parent = situation.vicinity.possible_parent
     if parent is None:
         return None
@@ -80,7 +84,7 @@ def _reserved(token: str, situation: Situation) -> Refusal | None:
         return None
     if workflow not in state.work.workflows:
         return None
-    return _bad_id(f"{token!r} is kept for a child of the token {parent.token!r}")
+    return parent.token
 
 
 def _bad_id(sentence: str) -> Refusal:

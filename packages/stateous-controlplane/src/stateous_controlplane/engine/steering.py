@@ -1,24 +1,26 @@
 """Pause, resume and cancel: a top token is steered with all below it (`docs/spec/wire.md` 3.15).
 
 While a token is paused no claim gets its tasks and its timers stand still; what arrives for it is
-held (:mod:`.holding`), and applied on resume in the order of arrival (:mod:`.replay`).
+held (:mod:`.holding`), and applied on resume in the order of arrival, each by the conduct of its
+token. Timers go on where they stood, but for clock times: those pass also meanwhile.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from stateous.wire.problems import Code, Refusal
-from stateous_controlplane.engine.commands import Cancel, Pause, Resume
+from stateous_controlplane.engine.commands import Cancel, Pause, Resume, Subject
 from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.joins import settle
-from stateous_controlplane.engine.leave import cancel, live_children
-from stateous_controlplane.engine.replay import replay
+from stateous_controlplane.engine.leave import cancel, conduct_of, live_children
 from stateous_controlplane.engine.replies import Reply, TokenReply
-from stateous_controlplane.engine.rows import Status, TaskStatus, Token
+from stateous_controlplane.engine.rows import Status, TaskStatus, TimerKind, Token
 
 
 def pause_token(draft: Draft, command: Pause) -> Reply:
     """Pause an active top token and its active children."""
-    token = _steered(draft, command.token, {Status.ACTIVE}, "pause")
+    token = _steered(draft, command, {Status.ACTIVE}, "pause")
     if isinstance(token, Refusal):
         return token
     _pause(draft, token.token)
@@ -27,7 +29,7 @@ def pause_token(draft: Draft, command: Pause) -> Reply:
 
 def resume_token(draft: Draft, command: Resume) -> Reply:
     """Let a paused family go on, and apply what it held."""
-    token = _steered(draft, command.token, {Status.PAUSED}, "resume")
+    token = _steered(draft, command, {Status.PAUSED}, "resume")
     if isinstance(token, Refusal):
         return token
     _resume(draft, token.token)
@@ -36,24 +38,31 @@ def resume_token(draft: Draft, command: Resume) -> Reply:
     )
     for each in held:
         if (each.token, each.seq) not in draft.effects.released:
-            replay(draft, each)
+            conduct_of(draft, each.token).replay(draft, each)
             settle(draft)
     return TokenReply(draft.seen(token.token))
 
 
 def cancel_token(draft: Draft, command: Cancel) -> Reply:
     """Cancel a live top token and its live children."""
-    token = _steered(draft, command.token, {Status.ACTIVE, Status.PAUSED}, "cancel")
+    token = _steered(draft, command, {Status.ACTIVE, Status.PAUSED}, "cancel")
     if isinstance(token, Refusal):
         return token
     cancel(draft, token.token)
     return TokenReply(draft.seen(token.token))
 
 
-def _steered(draft: Draft, token_id: str, allowed: set[Status], verb: str) -> Token | Refusal:
+_NOT_FOUND: Final = {Subject.TOKEN: Code.TOKEN_NOT_FOUND, Subject.RUN: Code.RUN_NOT_FOUND}
+_NOT_ACTIVE: Final = {Subject.TOKEN: Code.TOKEN_NOT_ACTIVE, Subject.RUN: Code.RUN_NOT_ACTIVE}
+
+
+def _steered(
+    draft: Draft, command: Pause | Resume | Cancel, allowed: set[Status], verb: str
+) -> Token | Refusal:
+    token_id, subject = command.token, command.subject
     token = draft.family.tokens.get(token_id)
-    if token is None:
-        return Refusal(Code.TOKEN_NOT_FOUND, f"there is no token {token_id!r}")
+    if token is None or (token.run is not None) != (subject is Subject.RUN):
+        return Refusal(_NOT_FOUND[subject], f"there is no {subject.value} {token_id!r}")
     if token.parent is not None:
         return Refusal(
             Code.CHILD_TOKEN,
@@ -61,8 +70,8 @@ def _steered(draft: Draft, token_id: str, allowed: set[Status], verb: str) -> To
         )
     if token.status not in allowed:
         return Refusal(
-            Code.TOKEN_NOT_ACTIVE,
-            f"the token {token_id!r} is {token.status.value}: there is nothing to {verb}",
+            _NOT_ACTIVE[subject],
+            f"the {subject.value} {token_id!r} is {token.status.value}: there is nothing to {verb}",
         )
     return token
 
@@ -83,7 +92,8 @@ def _resume(draft: Draft, token: str) -> None:
     paused_at = row.paused_at
     assert paused_at is not None
     for timer in draft.pending_timers(token):
-        draft.timer(timer.id).due_at += draft.now - max(paused_at, timer.set_at)
+        if timer.kind is not TimerKind.CLOCK:
+            draft.timer(timer.id).due_at += draft.now - max(paused_at, timer.set_at)
     row.status = Status.ACTIVE
     row.paused_at = None
     draft.record(token, "resumed")

@@ -7,9 +7,14 @@ an earlier attempt still says is told apart.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.commands import ClaimTask, RenewLease, RepeatGrant
 from stateous_controlplane.engine.draft import Draft
+from stateous_controlplane.engine.leave import flow_of
 from stateous_controlplane.engine.replies import (
     GrantReply,
     Lost,
@@ -18,6 +23,9 @@ from stateous_controlplane.engine.replies import (
     Skipped,
 )
 from stateous_controlplane.engine.rows import Task, TaskStatus
+
+#: How long a runner has to stop an attempt that took too long, before the control plane ends it.
+_STOPPING: Final = timedelta(seconds=30)
 
 
 def claim(draft: Draft, command: ClaimTask) -> Reply:
@@ -39,7 +47,11 @@ def claim(draft: Draft, command: ClaimTask) -> Reply:
         supervisor=command.supervisor,
         attempt=task.attempt,
     )
-    return GrantReply(task, draft.seen(task.token))
+    granted = _grant(draft, task)
+    if granted.job is not None and task.job is not None:
+        ends_at = draft.now + granted.job.timeout + _STOPPING
+        task.job = replace(task.job, ends_at=ends_at, emitted=0)
+    return granted
 
 
 def repeat(draft: Draft, command: RepeatGrant) -> Reply:
@@ -51,7 +63,7 @@ def repeat(draft: Draft, command: RepeatGrant) -> Reply:
         return Lost(command.task)
     renewed = draft.task(command.task)
     renewed.lease_until = draft.now + command.lease
-    return GrantReply(renewed, draft.seen(task.token))
+    return _grant(draft, renewed)
 
 
 def renew(draft: Draft, command: RenewLease) -> Reply:
@@ -63,6 +75,14 @@ def renew(draft: Draft, command: RenewLease) -> Reply:
         return Lost(command.task)
     draft.task(command.task).lease_until = draft.now + command.lease
     return Renewed(command.task)
+
+
+def _grant(draft: Draft, task: Task) -> GrantReply:
+    token = draft.seen(task.token)
+    if task.job is None:
+        return GrantReply(task, token)
+    flow = flow_of(draft, task.token)
+    return GrantReply(task, token, flow.states[task.state].jobs[task.job.job], flow.name)
 
 
 def worked_on(draft: Draft, task_id: int, attempt: int | None) -> Task | Refusal:

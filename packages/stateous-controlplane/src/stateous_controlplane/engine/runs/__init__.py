@@ -1,0 +1,1 @@
+"""Runs of charts: how events are offered to the active states, and what follows from one."""
