@@ -33,7 +33,7 @@ _ENTRIES_A_MOVE: Final = 4
 
 @dataclass(slots=True)
 class _Grown:
-    """A control plane on a database that was filled with so many."""
+    """A control plane on a database that was filled with so many, and its one caller."""
 
     size: int
     plane: Plane
@@ -41,8 +41,8 @@ class _Grown:
     granted: Granted
 
     @property
-    def connection(self) -> Connection:
-        """That of the one caller."""
+    def caller(self) -> Connection:
+        """The one connection, as long as one after the other is asked."""
         return self.pool.connections[0]
 
     def p50s(self, *kinds: str) -> dict[str, float]:
@@ -55,14 +55,16 @@ async def _side_by_side(
     stand: Stand, graph: Graph, sizes: tuple[int, ...], fill: Callable[[Database, int], None]
 ) -> AsyncIterator[list[_Grown]]:
     async with AsyncExitStack() as stack:
-        made: list[_Grown] = []
-        for size in sizes:
-            database = stack.enter_context(stand.database())
+        databases = [stack.enter_context(stand.database()) for _ in sizes]
+        for database, size in zip(databases, sizes, strict=True):
             await asyncio.to_thread(fill, database, size)
-            plane = stack.enter_context(stand.serving(database, graph))
-            pool = await stack.enter_async_context(connected(plane.port, _CALLERS))
-            made.append(_Grown(size, plane, pool, Granted()))
-        yield made
+        planes = [stack.enter_context(stand.serving(database, graph)) for database in databases]
+        yield [
+            _Grown(
+                size, plane, await stack.enter_async_context(connected(plane.port, 1)), Granted()
+            )
+            for size, plane in zip(sizes, planes, strict=True)
+        ]
 
 
 # ── queued tasks ────────────────────────────────────────────────────────
@@ -74,7 +76,7 @@ async def queued(stand: Stand) -> Outcome:
     async with _side_by_side(stand, PARALLEL_LANES, sizes.queued, queued_lanes) as grown:
         for _ in range(sizes.samples):
             for each in grown:
-                await _again(each, 0, each.connection)
+                await _again(each, 0, each.caller)
         medians = [each.p50s("claim", "report") for each in grown]
         bursts = [await _burst_of_lanes(each, sizes.burst) for each in grown]
         problems = [problem for each in grown for problem in each.granted.problems()]
@@ -100,7 +102,8 @@ async def _burst_of_lanes(grown: _Grown, cycles: int) -> Measured:
         for _ in remaining:
             await _again(grown, number, connection)
 
-    return await measure(grown.pool, grown.plane.watched, cycles, lambda pool: pool.work(worker))
+    async with connected(grown.plane.port, _CALLERS) as pool:
+        return await measure(pool, grown.plane.watched, cycles, lambda pool: pool.work(worker))
 
 
 # ── ended tokens ────────────────────────────────────────────────────────
@@ -125,18 +128,19 @@ async def ended(stand: Stand) -> Outcome:
 
 async def _from_start_to_end(grown: _Grown, number: int) -> None:
     start = post("/tokens", f'{{"token":"N-{number}","context":{{"repo":"acme/api"}}}}')
-    (await grown.connection.ask("start", start)).expect(201)
-    grant = await claimed(grown.connection, claim_request("bench", ["coding", "testing"]))
+    (await grown.caller.ask("start", start)).expect(201)
+    grant = await claimed(grown.caller, claim_request("bench", ["coding", "testing"]))
     assert grant is not None, "it was queued before the start was answered"
     grown.granted.note(grant)
     report = report_request("bench", grant, _STUCK)
-    (await grown.connection.ask("report", report)).expect(200)
+    (await grown.caller.ask("report", report)).expect(200)
 
 
 async def _burst_of_tickets(grown: _Grown, tokens: int) -> Measured:
     cycles = Cycles(tokens, _CALLERS)
-    await cycles.prepare(grown.pool)
-    return await measure(grown.pool, grown.plane.watched, cycles.operations, cycles.drive)
+    async with connected(grown.plane.port, _CALLERS) as pool:
+        await cycles.prepare(pool)
+        return await measure(pool, grown.plane.watched, cycles.operations, cycles.drive)
 
 
 def _curve(
