@@ -6,7 +6,7 @@ import pytest
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.rows import KeyUse, Status, TaskStatus, TimerStatus
-from stateous_controlplane.store.port import Changes, Granted, Needs, Remembered, Store
+from stateous_controlplane.store.port import Changes, Due, Granted, Needs, Remembered, Store
 from tests.support.stores import (
     HOLDER,
     after,
@@ -316,4 +316,4 @@ def test_what_the_clock_has_to_look_at(
     )
     with store.transaction(HOLDER) as transaction:
         found = transaction.due(after(at), leases=leases, limit=limit)
-    assert found == (ended, due)
+    assert found == Due(ended, due)

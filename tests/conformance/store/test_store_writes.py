@@ -87,9 +87,10 @@ TIMER_FIXED = {
 
 
 def test_the_tables_above_name_each_field() -> None:
-    assert {each.name for each in fields(Token)} == {*TOKEN_CHANGES, *TOKEN_FIXED}
-    assert {each.name for each in fields(Task)} == {*TASK_CHANGES, *TASK_FIXED}
-    assert {each.name for each in fields(Timer)} == {*TIMER_CHANGES, *TIMER_FIXED}
+    # Those of runs have tests of their own.
+    assert {each.name for each in fields(Token)} - {"run"} == {*TOKEN_CHANGES, *TOKEN_FIXED}
+    assert {each.name for each in fields(Task)} - {"job"} == {*TASK_CHANGES, *TASK_FIXED}
+    assert {each.name for each in fields(Timer)} - {"text"} == {*TIMER_CHANGES, *TIMER_FIXED}
 
 
 @pytest.mark.parametrize("name", [*TOKEN_CHANGES, *TOKEN_FIXED])

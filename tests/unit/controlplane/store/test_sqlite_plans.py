@@ -110,6 +110,8 @@ def _writes(**changes: object) -> Callable[[SqliteTransaction], object]:
             {
                 "tasks USING INDEX tasks_lease (lease_until<?)",
                 "timers USING INDEX timers_due (due_at<?)",
+                "tasks USING COVERING INDEX tasks_timeout (timeout<?)",
+                "outbox USING INTEGER PRIMARY KEY (rowid>?)",
             },
             id="what the clock looks at",
         ),

@@ -18,7 +18,6 @@ from tests.support.stores import (
     claimed,
     entry,
     graph,
-    load,
     task,
     timer,
     token,
@@ -49,20 +48,6 @@ def reads(store: Store) -> Iterator[Reads]:
     opened = store.reads()
     yield opened
     opened.close()
-
-
-def test_the_id_of_a_run_is_taken_and_no_token(store: Store) -> None:
-    loaded = load(store, tokens={"run-x"}, folded={"RUN-X"})
-    assert loaded.ids == {"run-x": "run-x"}
-    assert loaded.tokens == {}
-
-
-def test_what_belongs_to_a_run_is_not_loaded_as_a_tokens(store: Store) -> None:
-    loaded = load(store, tasks={1, 2}, timers={1, 2}, memory_of={2})
-    assert loaded.tokens.keys() == {"T-1"}
-    assert loaded.tasks.keys() == {1}
-    assert loaded.timers.keys() == {1}
-    assert load(store, tasks={2}, timers={2}).tasks == {}
 
 
 def test_reads_of_tokens_and_tasks_show_no_runs(reads: Reads) -> None:

@@ -1,4 +1,7 @@
-"""Held events, as their `event_deferred` entries have them (`docs/spec/wire.md` 3.15, 4)."""
+"""Held events, as their `event_deferred` entries have them.
+
+Of workflow tokens: `docs/spec/wire.md` 3.15, 4; of runs: `docs/spec/statechart.md` 13, 15.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,15 @@ def held_event(token: str, seq: int, top: str, arrival: int, at: datetime, data:
         arrival=arrival,
         at=at,
         event=value["event"],
-        payload=_text(value.get("payload")),
+        payload=JsonText.of(value["data"]) if "from" in value else _text(value.get("payload")),
         task=value.get("task"),
         state=value.get("state"),
         visit=value.get("visit"),
         changes=_text(value.get("context")),
         schedules=_text(value.get("schedules")),
+        source=value.get("from"),
+        sender=value.get("sender"),
+        send=value.get("send"),
     )
 
 

@@ -21,8 +21,11 @@ from stateous.json import JsonText
 from stateous_controlplane.engine.rows import (
     Entry,
     Held,
+    Kept,
     KeyUse,
+    Sent,
     Task,
+    Ticket,
     Timer,
     Token,
 )
@@ -128,6 +131,12 @@ class Needs:
     held: set[str] = field(default_factory=set)
     #: Checksums of documents that may be on record.
     graphs: set[str] = field(default_factory=set)
+    #: Digests of tickets' values, and with each the keys that its run may have used for an answer.
+    digests: dict[str, set[str]] = field(default_factory=dict)
+    #: Keys of runs whose live run is wanted.
+    run_keys: set[str] = field(default_factory=set)
+    #: Rows of the outbox, each by sender and ``seq``: with them come the live runs with their keys.
+    sends: set[tuple[str, int]] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
@@ -154,6 +163,12 @@ class Loaded:
     held: list[Held] = field(default_factory=list)
     #: Those of the checksums that are on record.
     graphs: set[str] = field(default_factory=set)
+    #: By digest: those that were asked for, and the open ones of runs.
+    tickets: dict[str, Ticket] = field(default_factory=dict)
+    kept: list[Kept] = field(default_factory=list)
+    outbox: dict[tuple[str, int], Sent] = field(default_factory=dict)
+    #: Each key of runs that was looked up, and the live run that has it, or None.
+    key_holders: dict[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -182,16 +197,35 @@ class Changes:
     held: list[Held] = field(default_factory=list)
     released: set[tuple[str, int]] = field(default_factory=set)
     graphs: list[NewGraph] = field(default_factory=list)
+    #: New tickets, and those whose status changed.
+    tickets: list[Ticket] = field(default_factory=list)
+    #: Events that runs keep from now on, and (token, seq) of those that they keep no longer.
+    kept: list[Kept] = field(default_factory=list)
+    unkept: set[tuple[str, int]] = field(default_factory=set)
+    #: New rows of the outbox, in order, and (token, seq) of those that were delivered.
+    outbox: list[Sent] = field(default_factory=list)
+    delivered: set[tuple[str, int]] = field(default_factory=set)
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether there is anything that only runs have."""
+        return bool(self.tickets or self.kept or self.unkept or self.outbox or self.delivered)
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
 
 
 class Due(NamedTuple):
-    """What the clock has to look at, oldest first: ids of tasks and of timers."""
+    """What the clock has to look at, oldest first: ids of tasks and of timers.
+
+    ``overtime``: tasks whose attempt has lasted too long. ``sends``: rows of the outbox, by sender
+    and ``seq``.
+    """
 
     leases: tuple[int, ...]
     timers: tuple[int, ...]
+    overtime: tuple[int, ...] = ()
+    sends: tuple[tuple[str, int], ...] = ()
 
 
 class NextIds(NamedTuple):
@@ -215,7 +249,8 @@ class Transaction(Protocol):
     def due(self, now: datetime, *, leases: bool, limit: int) -> Due:
         """Claimed tasks whose lease ended before ``now``, and ready timers due by then.
 
-        At most ``limit`` of each; no leases at all when ``leases`` is false.
+        Also attempts that are over their time, and what stands in the outbox. At most ``limit`` of
+        each; no leases at all when ``leases`` is false.
         """
         ...
 

@@ -60,12 +60,13 @@ def _written_numbers(numbers: tuple[tuple[str, int], ...]) -> str:
 
 TOKEN: Final = (
     "token, top, parent, parent_state, parent_visit, workflow, graph, status, configuration, "
-    "context, entered_by, counts, visits, seq, at, entered_at, started_at, paused_at, ended_at"
+    "context, entered_by, counts, visits, seq, at, entered_at, started_at, paused_at, ended_at, "
+    "kind"
 )
 
 
 def token_of(row: Row) -> Token:
-    """The token of a row of :data:`TOKEN`."""
+    """The token of a row of :data:`TOKEN`. What a run has besides is read apart, its path too."""
     return Token(
         token=row[0],
         top=row[1],
@@ -75,7 +76,7 @@ def token_of(row: Row) -> Token:
         workflow=row[5],
         graph=row[6],
         status=_STATUS[row[7]],
-        configuration=_configuration(row[8]),
+        configuration=_configuration(row[8]) if row[19] == "token" else (),
         context=JsonText(row[9]),
         entered_by=JsonText(row[10]),
         counts=dict(_numbers(row[11])),
@@ -99,12 +100,12 @@ TOKEN_MOVING: Final = (
 TOKEN_CHANGING: Final = f"{TOKEN_MOVING}, graph, status, paused_at, ended_at"
 
 
-def token_fixed(token: Token) -> Row:
+def token_fixed(token: Token, kind: str = "token") -> Row:
     """The values of :data:`TOKEN_FIXED`."""
     return (
         token.token,
         token.token.lower(),
-        "token",
+        kind,
         token.top,
         token.parent,
         token.parent_state,
@@ -133,8 +134,12 @@ def token_moving(token: Token) -> Row:
 
 def token_changing(token: Token) -> Row:
     """The values of :data:`TOKEN_CHANGING`."""
+    return (*token_moving(token), *token_standing(token))
+
+
+def token_standing(token: Token) -> Row:
+    """What a mere move leaves."""
     return (
-        *token_moving(token),
         token.graph,
         token.status.value,
         text_or_none(token.paused_at),

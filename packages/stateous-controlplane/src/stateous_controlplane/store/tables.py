@@ -208,7 +208,10 @@ class TicketRow(Stored, table=True):
     """Tickets of runs; ``digest`` is that of the value, which is not stored."""
 
     __tablename__ = "tickets"
-    __table_args__ = (_index("tickets_digest", "digest", unique=True),)
+    __table_args__ = (
+        _index("tickets_digest", "digest", unique=True),
+        _index("tickets_open", "token", where="status = 'open'"),
+    )
 
     token: str = Field(sa_type=Id, primary_key=True)
     state: str = Field(sa_type=Id, primary_key=True)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
+from stateous_controlplane.engine.rows import TicketStatus
 from stateous_controlplane.store import hold
 from stateous_controlplane.store.memory.database import MemoryDatabase
 from stateous_controlplane.store.memory.reads import MemoryReads
@@ -73,7 +74,9 @@ class MemoryStore:
         """Record what is served and pin live tokens to it, unless the structure rule forbids."""
         with self._begun(holder) as transaction:
             seen = transaction.seen
-            live = [token for token in seen.tokens.values() if token.status.live]
+            live = [
+                token for token in seen.tokens.values() if token.status.live and token.run is None
+            ]
             if seen.control_plane[1].structure != record.structure and live:
                 return len(live)
             self._put(transaction, structure=record.structure, checksum=record.checksum)
@@ -88,7 +91,9 @@ class MemoryStore:
     def ticket_key(self) -> KeyOnRecord:
         """What the row knows of it."""
         row = self.database.tables.control_plane[1]
-        return KeyOnRecord(row.ticket_key, row.key_fingerprint, 0)
+        tickets = self.database.tables.tickets.values()
+        opened = sum(ticket.status is TicketStatus.OPEN for ticket in tickets)
+        return KeyOnRecord(row.ticket_key, row.key_fingerprint, opened)
 
     def record_ticket_key(self, holder: str, *, key: str | None, fingerprint: str) -> None:
         """Put it into the row."""

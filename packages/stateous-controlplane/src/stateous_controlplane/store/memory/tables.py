@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from stateous.json import JsonText
-from stateous_controlplane.engine.rows import Entry, Task, Timer, Token
+from stateous_controlplane.engine import rows
+from stateous_controlplane.engine.rows import Entry, Run, Sent, Task, Ticket, Timer, Token
 from stateous_controlplane.store.port import NewGraph, Remembered
 
 
@@ -47,6 +48,11 @@ class Tables:
     #: Events that a pause holds, by the place of their entries; None is one that it let go.
     kept: dict[tuple[str, int], Kept | None] = field(default_factory=dict)
     graphs: dict[str, NewGraph] = field(default_factory=dict)
+    #: By digest.
+    tickets: dict[str, Ticket] = field(default_factory=dict)
+    #: Events that runs keep, and sends to keys, by the place of their entries; None is one that went.
+    deferred: dict[tuple[str, int], rows.Kept | None] = field(default_factory=dict)
+    outbox: dict[tuple[str, int], Sent | None] = field(default_factory=dict)
     control_plane: dict[int, ControlPlane] = field(default_factory=dict)
 
     def over(self, below: Tables) -> Tables:
@@ -63,6 +69,16 @@ def copy_of_token(token: Token) -> Token:
         token.copy(),
         context=JsonText(token.context.text),
         entered_by=JsonText(token.entered_by.text),
+        run=None if token.run is None else _copy_of_run(token.run),
+    )
+
+
+def _copy_of_run(run: Run) -> Run:
+    return replace(
+        run,
+        input=JsonText(run.input.text),
+        output=None if run.output is None else JsonText(run.output.text),
+        outputs={state: JsonText(output.text) for state, output in run.outputs.items()},
     )
 
 

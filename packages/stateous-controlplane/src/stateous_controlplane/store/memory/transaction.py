@@ -9,7 +9,8 @@ from typing import TypeVar
 from stateous.json import JsonText
 from stateous_controlplane.engine.rows import Status, TaskStatus, TimerStatus
 from stateous_controlplane.store.held import held_event
-from stateous_controlplane.store.keys import key_use
+from stateous_controlplane.store.keys import answer_keys, key_use
+from stateous_controlplane.store.memory import runs
 from stateous_controlplane.store.memory.tables import (
     Kept,
     Tables,
@@ -56,11 +57,14 @@ class MemoryTransaction:
         loaded = Loaded()
         folded = {token.lower() for token in needs.folded}
         loaded.ids = {each.lower(): each for each in seen.tokens if each.lower() in folded}
+        of_runs = runs.named_by(seen, needs, loaded)
+        keys = needs.keys | answer_keys(needs, loaded)
         loaded.keys = {
-            (entry.token, entry.key): key_use(entry.data)
+            (entry.token, entry.key): key_use(entry.kind, JsonText(entry.data.text))
             for entry in seen.ledger.values()
-            if entry.key is not None and (entry.token, entry.key) in needs.keys
+            if entry.key is not None and (entry.token, entry.key) in keys
         }
+        runs.note_tickets(seen, loaded)
         loaded.graphs = needs.graphs & seen.graphs.keys()
         loaded.remembered = {
             supervisor: seen.claims[supervisor]
@@ -88,7 +92,7 @@ class MemoryTransaction:
             ready.sort(key=lambda task: (task.queued_at, task.id))
             tasks.update(task.id for task in ready[:count])
             loaded.queued[queue] = [Queued(task.queued_at, task.id) for task in ready[:count]]
-        tokens = needs.tokens | set(loaded.ids.values())
+        tokens = needs.tokens | set(loaded.ids.values()) | of_runs
         tokens |= {seen.tasks[task].token for task in tasks & seen.tasks.keys()}
         tokens |= {seen.timers[timer].token for timer in needs.timers & seen.timers.keys()}
         tokens &= seen.tokens.keys()
@@ -100,7 +104,7 @@ class MemoryTransaction:
             (parent.token, parent.state, parent.visit)
             for child in loaded.tokens.values()
             for parent in [loaded.tokens.get(child.parent or "")]
-            if parent is not None
+            if parent is not None and parent.configuration
         }
         for token in seen.tokens.values():
             if (token.parent, token.parent_state, token.parent_visit) in visits:
@@ -116,6 +120,7 @@ class MemoryTransaction:
             pending = timer.status is TimerStatus.PENDING
             if timer.id in needs.timers or (timer.token in loaded.tokens and pending):
                 loaded.timers[timer.id] = copy_of_timer(timer)
+        runs.load_belongings(seen, loaded)
         loaded.memory = self.memory(
             {
                 (task.token, task.state)
@@ -151,7 +156,12 @@ class MemoryTransaction:
             for timer in seen.timers.values()
             if timer.ready and timer.due_at <= now
         )
-        return Due(tuple(each for _, each in ended[:limit]), tuple(each for _, each in due[:limit]))
+        return Due(
+            tuple(each for _, each in ended[:limit]),
+            tuple(each for _, each in due[:limit]),
+            runs.overtime(seen, now, limit),
+            runs.undelivered(seen, limit),
+        )
 
     def graph(self, checksum: str) -> str | None:
         """The text of a document on record."""
@@ -176,6 +186,7 @@ class MemoryTransaction:
             written.kept[held.token, held.seq] = Kept(held.top, held.arrival)
         for place_of_held in changes.released:
             written.kept[place_of_held] = None
+        runs.write(self.seen, written, changes)
         for new in changes.graphs:
             if new.record.checksum not in self.seen.graphs:
                 written.graphs[new.record.checksum] = new
@@ -215,8 +226,8 @@ class MemoryTransaction:
             old = _present(token.token, now.tokens)
             written.tokens[token.token] = replace(copy_of_token(old), seq=token.seq, at=token.at)
         for task in changes.tasks:
-            _present(task.id, now.tasks)
-            written.tasks[task.id] = task.copy()
+            job = runs.with_fixed(task.job, _present(task.id, now.tasks).job)
+            written.tasks[task.id] = replace(task.copy(), job=job)
         for timer in changes.timers:
             _present(timer.id, now.timers)
             written.timers[timer.id] = copy_of_timer(timer)

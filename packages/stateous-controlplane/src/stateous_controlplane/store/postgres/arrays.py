@@ -14,7 +14,18 @@ from stateous_controlplane.store.rows import Row
 #: The types of columns by their names, which mean the same in each table; all others are texts.
 _TYPES: Final = {
     **dict.fromkeys(
-        ("id", "visit", "parent_visit", "seq", "attempt", "last_number", "task", "arrival"),
+        (
+            "id",
+            "visit",
+            "parent_visit",
+            "seq",
+            "attempt",
+            "last_number",
+            "task",
+            "arrival",
+            "lost",
+            "emitted",
+        ),
         "bigint",
     ),
     **dict.fromkeys(
@@ -29,6 +40,7 @@ _TYPES: Final = {
             "set_at",
             "due_at",
             "added_at",
+            "issued_at",
         ),
         "timestamptz",
     ),

@@ -4,8 +4,7 @@ A batch is loaded in two rounds. The first locks: the top tokens of all that is 
 of their ids, so that two writers never wait for each other in a circle; and the families of the
 tasks that claims can have, of which those that somebody else has locked are passed over. The second
 round then reads what is under the locks. Each look-up is by a key or a partial index, whose
-condition the statement repeats. The kind of a token stands in an expression (`kind || ''`), so that
-no index of all tokens of a kind is walked.
+condition the statement repeats.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ BY_SUPERVISOR: Final = (
 def lock_named(sources: tuple[str, ...]) -> str:
     """Lock the top tokens of all that ``sources`` name, and wait for them.
 
-    Each row: a named token, its id without case, whether it is a workflow's, and its top token.
+    Each row: a named token, its id without case, and its top token.
     """
     return (
-        "SELECT own.token, own.folded, own.kind = 'token', own.top "
+        "SELECT own.token, own.folded, own.top "
         "FROM tokens AS own JOIN tokens AS top ON top.token = own.top "
         f"WHERE own.token IN ({' UNION '.join(sources)}) ORDER BY own.top FOR UPDATE OF top"
     )
@@ -49,7 +48,7 @@ LOCK_QUEUED: Final = (
     "FROM unnest(%s::text[], %s::bigint[]) AS asked (queue, count) CROSS JOIN LATERAL ("
     "SELECT task.id, task.token, own.top, task.queued_at FROM tasks AS task "
     "CROSS JOIN LATERAL (SELECT one.top FROM tokens AS one WHERE one.token = task.token "
-    "AND one.kind || '' = 'token' OFFSET 0) AS own "
+    "OFFSET 0) AS own "
     "JOIN tokens AS top ON top.token = own.top "
     "WHERE task.queue = asked.queue AND task.ready ORDER BY task.queued_at, task.id "
     "LIMIT asked.count FOR UPDATE OF top SKIP LOCKED) AS queued"
@@ -73,8 +72,7 @@ def _of(alias: str, names: str) -> str:
 
 # The live rows of families, by their top tokens.
 _LIVE: Final = (
-    "tokens AS live WHERE live.top = ANY(%s::text[]) AND live.status IN ('active', 'paused') "
-    "AND live.kind || '' = 'token'"
+    "tokens AS live WHERE live.top = ANY(%s::text[]) AND live.status IN ('active', 'paused')"
 )
 
 #: The tokens that are named, the live ones of their families, and the children, ended ones too, of
@@ -83,13 +81,12 @@ _LIVE: Final = (
 FAMILIES: Final = (
     f"SELECT {rows.TOKEN}, CASE WHEN parent IS NULL AND status = 'paused' THEN ("
     "SELECT count(*) FROM kept WHERE kept.top = found.token AND kept.why = 'held') END FROM ("
-    "SELECT * FROM tokens WHERE token = ANY(%s::text[]) AND kind || '' = 'token' "
+    "SELECT * FROM tokens WHERE token = ANY(%s::text[]) "
     f"UNION ALL SELECT live.* FROM {_LIVE} "
     "UNION ALL SELECT child.* FROM tokens AS live JOIN tokens AS child "
     "ON child.parent = live.token AND child.parent_state = live.state "
     "AND child.parent_visit = live.visit "
-    "WHERE live.top = ANY(%s::text[]) AND live.status IN ('active', 'paused') "
-    "AND live.kind || '' = 'token') AS found"
+    "WHERE live.top = ANY(%s::text[]) AND live.status IN ('active', 'paused')) AS found"
 )
 
 #: Tasks by their ids, and the open ones of families. Parameters: ids; top tokens.
@@ -108,7 +105,7 @@ TIMERS: Final = (
 ).format(live=f"SELECT live.token FROM {_LIVE}")
 
 KEYS: Final = (
-    "SELECT entry.token, entry.key, entry.data "
+    "SELECT entry.token, entry.key, entry.kind, entry.data, entry.seq "
     "FROM unnest(%s::text[], %s::text[]) AS used (token, key) JOIN ledger AS entry "
     "ON entry.token = used.token AND entry.key = used.key AND entry.key IS NOT NULL"
 )

@@ -35,7 +35,8 @@ from stateous_controlplane.store.postgres.hold import SessionHold
 from stateous_controlplane.store.postgres.reads import PostgresReads
 from stateous_controlplane.store.postgres.rounds import Rounds, Statement
 from stateous_controlplane.store.postgres.transaction import PostgresTransaction
-from stateous_controlplane.store.postgres.writes import ROWS_MISSING, graphs_of
+from stateous_controlplane.store.postgres.writes import graphs_of
+from stateous_controlplane.store.postgres.writing import ROWS_MISSING
 from stateous_controlplane.store.versions import VERSION_TABLE, Verdict, judge
 
 _T = TypeVar("_T")

@@ -10,9 +10,10 @@ from collections.abc import Collection
 from datetime import datetime
 
 from stateous.json import JsonText
+from stateous_controlplane.engine.rows import Token
 from stateous_controlplane.store import rows
 from stateous_controlplane.store.held import held_event
-from stateous_controlplane.store.keys import key_use
+from stateous_controlplane.store.keys import answer_keys, key_use
 from stateous_controlplane.store.moments import moment_of, text_of
 from stateous_controlplane.store.port import (
     Changes,
@@ -23,7 +24,7 @@ from stateous_controlplane.store.port import (
     Queued,
     Remembered,
 )
-from stateous_controlplane.store.postgres import statements
+from stateous_controlplane.store.postgres import runs, statements
 from stateous_controlplane.store.postgres.arrays import numbers, texts
 from stateous_controlplane.store.postgres.rounds import Rounds, Statement
 from stateous_controlplane.store.postgres.writes import writes_of
@@ -31,10 +32,7 @@ from stateous_controlplane.store.rows import Row
 
 
 class PostgresTransaction:
-    """A transaction that is open, its fence passed.
-
-    It loads workflow tokens and what belongs to them; of runs it tells only that an id is taken.
-    """
+    """A transaction that is open, its fence passed."""
 
     def __init__(self, rounds: Rounds) -> None:
         self._rounds = rounds
@@ -61,12 +59,19 @@ class PostgresTransaction:
     def due(self, now: datetime, *, leases: bool, limit: int) -> Due:
         """Tasks whose lease has ended, and timers that are due, oldest first."""
         parameters = (text_of(now), limit)
-        asked: list[Statement] = [(statements.DUE_TIMERS, parameters)]
+        asked: list[Statement] = [
+            (statements.DUE_TIMERS, parameters),
+            (runs.OVERTIME, parameters),
+            (runs.UNDELIVERED, (limit,)),
+        ]
         if leases:
             asked.append((statements.ENDED_LEASES, parameters))
-        timers, *ended = self._ask(*asked)
+        timers, overtime, sends, *ended = self._ask(*asked)
         return Due(
-            tuple(row[0] for rows_ in ended for row in rows_), tuple(row[0] for row in timers)
+            tuple(row[0] for rows_ in ended for row in rows_),
+            tuple(row[0] for row in timers),
+            tuple(row[0] for row in overtime),
+            tuple((token, seq) for token, seq in sends),
         )
 
     def graph(self, checksum: str) -> str | None:
@@ -87,6 +92,10 @@ class PostgresTransaction:
     def _lock(self, needs: Needs, found: Loaded) -> tuple[set[str], set[str], set[int]]:
         """Lock the families: the tokens that were named in any way, their tops, and all tasks."""
         sources = _sources(needs)
+        keys: set[str] = set()
+        if needs.digests or needs.run_keys or needs.sends:
+            keys = self._keys_of_runs(needs, found)
+            sources |= runs.sources(needs, keys)
         asked: dict[str, Statement] = {}
         if sources:
             asked["named"] = (statements.lock_named(tuple(sources)), [*sources.values()])
@@ -99,19 +108,21 @@ class PostgresTransaction:
             asked["held"] = (statements.HELD, (texts(needs.held),))
         if needs.graphs:
             asked["graphs"] = (statements.GRAPHS, (texts(needs.graphs),))
+        if keys or needs.digests:
+            asked |= runs.look_ups(needs, keys)
         if not asked:
             return set(), set(), set()
         answers = dict(zip(asked, self._ask(*asked.values()), strict=True))
+        runs.take_look_ups(keys, answers, found)
         found.graphs = {graph for (graph,) in answers.get("graphs", ())}
         named: set[str] = set()
         tops: set[str] = set()
         folded = {token.lower() for token in needs.folded}
-        for token, low, of_workflow, top in answers.get("named", ()):
+        for token, low, top in answers.get("named", ()):
             if low in folded:
                 found.ids[low] = token
-            if of_workflow:
-                named.add(token)
-                tops.add(top)
+            named.add(token)
+            tops.add(top)
         tasks = needs.tasks | needs.memory_of
         for task, token, top, queue, queued_at in answers.get("queued", ()):
             found.queued.setdefault(queue, []).append(Queued(moment_of(queued_at), task))
@@ -140,14 +151,19 @@ class PostgresTransaction:
         ]
         if needs.memory_of:
             asked.append((statements.MEMORY_OF, (numbers(needs.memory_of),)))
-        if needs.keys:
-            asked.append((statements.KEYS, _pairs(needs.keys)))
+        keys = needs.keys | answer_keys(needs, found) if needs.digests else needs.keys
+        if keys:
+            asked.append((statements.KEYS, _pairs(keys)))
         answers = iter(self._ask(*asked))
+        of_runs: dict[str, Token] = {}
         for row in next(answers):
             if row[0] not in found.tokens:
-                found.tokens[row[0]] = rows.token_of(row)
-                if row[-1]:
-                    found.holding[row[0]] = row[-1]
+                token = found.tokens[row[0]] = rows.token_of(row)
+                *_, kind, holding = row
+                if kind == "run":
+                    of_runs[row[0]] = token
+                if holding:
+                    found.holding[row[0]] = holding
         for row in next(answers):
             if row[1] in found.tokens and row[0] not in found.tasks:
                 found.tasks[row[0]] = rows.task_of(row)
@@ -158,12 +174,30 @@ class PostgresTransaction:
             wanted = (found.tasks.get(task) for task in needs.memory_of)
             found.memory = {(task.token, task.state): {} for task in wanted if task is not None}
             _remember(found.memory, next(answers))
-        if needs.keys:
-            _note_keys(found, next(answers))
+        if keys:
+            self._note_keys(found, next(answers))
+        if of_runs:
+            belongings = self._ask(*runs.belongings(of_runs, found))
+            runs.take_belongings(of_runs, belongings, found)
 
     def _read_keys(self, needs: Needs, found: Loaded) -> None:
         (used,) = self._ask((statements.KEYS, _pairs(needs.keys)))
-        _note_keys(found, used)
+        self._note_keys(found, used)
+
+    def _note_keys(self, found: Loaded, used: Collection[Row]) -> None:
+        answers: list[tuple[str, int, str]] = []
+        for token, key, kind, data, seq in used:
+            use = found.keys[token, key] = key_use(kind, JsonText(data))
+            if use.result is not None:
+                answers.append((token, seq, key))
+        if answers:
+            runs.take_answered(self._ask(runs.answered(answers))[0], found)
+
+    def _keys_of_runs(self, needs: Needs, found: Loaded) -> set[str]:
+        """The keys whose live runs are wanted; those of sends have to be looked up first."""
+        if needs.sends:
+            runs.take_sends(self._ask(runs.sends_of(needs))[0], found)
+        return needs.run_keys | {sent.key for sent in found.outbox.values()}
 
     def _ask(self, *asked: Statement) -> list[list[Row]]:
         unsent, self._unsent = self._unsent, []
@@ -183,6 +217,10 @@ def _sources(needs: Needs) -> dict[str, str]:
         sources[statements.BY_TIMER] = numbers(needs.timers)
     if needs.supervisors:
         sources[statements.BY_SUPERVISOR] = texts(needs.supervisors)
+    if needs.sends:
+        sources[statements.BY_TOKEN] = texts(
+            needs.tokens | needs.held | {token for token, _ in needs.sends}
+        )
     return sources
 
 
@@ -206,8 +244,3 @@ def _remembered(answers: Collection[Row], found: Loaded) -> set[int]:
 def _remember(found: dict[tuple[str, str], dict[str, JsonText]], memory: Collection[Row]) -> None:
     for token, state, key, value in memory:
         found[token, state][key] = JsonText(value)
-
-
-def _note_keys(found: Loaded, used: Collection[Row]) -> None:
-    for token, key, data in used:
-        found.keys[token, key] = key_use(JsonText(data))

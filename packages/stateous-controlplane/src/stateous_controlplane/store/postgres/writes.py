@@ -1,8 +1,4 @@
-"""Writing a batch's net changes: one statement for each table, all sent at once.
-
-A statement that changes rows divides by zero when it has not found them all, so that the commit
-that was sent along with it fails.
-"""
+"""Writing a batch's net changes: one statement for each table, all sent at once."""
 
 from __future__ import annotations
 
@@ -11,89 +7,51 @@ from typing import Final
 
 from stateous_controlplane.store import rows
 from stateous_controlplane.store.port import Changes, NewGraph
-from stateous_controlplane.store.postgres.arrays import Columns, texts
+from stateous_controlplane.store.postgres import runs
+from stateous_controlplane.store.postgres.arrays import texts
 from stateous_controlplane.store.postgres.rounds import Statement
-from stateous_controlplane.store.rows import Row
+from stateous_controlplane.store.postgres.writing import Delete, Insert, Update
+from stateous_controlplane.store.run_changes import parted
 
-#: What a write says whose rows are not all there: SQLSTATE of a division by zero.
-ROWS_MISSING: Final = "22012"
-
-
-class _Insert:
-    def __init__(self, table: str, names: str, *, more: str = "") -> None:
-        self._columns = Columns(names)
-        self._text = f"INSERT INTO {table} ({names}) SELECT * FROM {self._columns.unnested}{more}"
-
-    def __call__(self, values: Sequence[Row]) -> Iterator[Statement]:
-        if values:
-            yield self._text, self._columns.arrays(values)
-
-
-class _Update:
-    def __init__(self, table: str, key: str, names: str) -> None:
-        self._columns = Columns(f"{key}, {names}")
-        changed = ", ".join(f"{name} = new.{name}" for name in names.split(", "))
-        self._text = (
-            f"WITH done AS (UPDATE {table} SET {changed} "
-            f"FROM {self._columns.unnested} AS new ({key}, {names}) "
-            f"WHERE {table}.{key} = new.{key} RETURNING 1) "
-            "SELECT 1 / (count(*) = %s::bigint)::int FROM done"
-        )
-
-    def __call__(self, values: Sequence[Row]) -> Iterator[Statement]:
-        if values:
-            yield self._text, [*self._columns.arrays(values), len(values)]
-
-
-class _Delete:
-    def __init__(self, table: str, names: str) -> None:
-        self._columns = Columns(names)
-        same = " AND ".join(f"{table}.{name} = old.{name}" for name in names.split(", "))
-        self._text = (
-            f"DELETE FROM {table} USING {self._columns.unnested} AS old ({names}) WHERE {same}"
-        )
-
-    def __call__(self, values: Sequence[Row]) -> Iterator[Statement]:
-        if values:
-            yield self._text, self._columns.arrays(values)
-
-
-_new_tokens = _Insert("tokens", f"{rows.TOKEN_FIXED}, {rows.TOKEN_CHANGING}")
-_tokens = _Update("tokens", "token", rows.TOKEN_CHANGING)
-_moves = _Update("tokens", "token", rows.TOKEN_MOVING)
-_positions = _Update("tokens", "token", "seq, at")
-_new_tasks = _Insert("tasks", rows.TASK)
-_tasks = _Update("tasks", "id", rows.TASK_CHANGING)
-_new_timers = _Insert("timers", rows.TIMER)
-_timers = _Update("timers", "id", rows.TIMER_CHANGING)
-_entries = _Insert("ledger", rows.ENTRY)
-_memory = _Insert(
+_new_tokens = Insert("tokens", f"{rows.TOKEN_FIXED}, {rows.TOKEN_CHANGING}")
+_tokens = Update("tokens", "token", rows.TOKEN_CHANGING)
+_moves = Update("tokens", "token", rows.TOKEN_MOVING)
+_positions = Update("tokens", "token", "seq, at")
+_new_tasks = Insert("tasks", rows.TASK)
+_tasks = Update("tasks", "id", rows.TASK_CHANGING)
+_new_timers = Insert("timers", rows.TIMER)
+_timers = Update("timers", "id", rows.TIMER_CHANGING)
+_entries = Insert("ledger", rows.ENTRY)
+_memory = Insert(
     "memory",
     "token, state, key, value",
     more=" ON CONFLICT (token, state, key) DO UPDATE SET value = excluded.value",
 )
-_gone_memory = _Delete("memory", "token, state, key")
-_kept = _Insert("kept", "token, seq, top, why, arrival")
-_released = _Delete("kept", "token, seq")
-_claims = _Insert("claims", "supervisor, request, task, attempt")
-_graphs = _Insert("graphs", rows.GRAPH, more=" ON CONFLICT (graph) DO NOTHING")
-_machines = _Insert("machines", rows.MACHINE, more=" ON CONFLICT (graph, path) DO NOTHING")
+_gone_memory = Delete("memory", "token, state, key")
+_kept = Insert("kept", "token, seq, top, why, arrival")
+_released = Delete("kept", "token, seq")
+_claims = Insert("claims", "supervisor, request, task, attempt")
+_graphs = Insert("graphs", rows.GRAPH, more=" ON CONFLICT (graph) DO NOTHING")
+_machines = Insert("machines", rows.MACHINE, more=" ON CONFLICT (graph, path) DO NOTHING")
 _FORGET: Final = "DELETE FROM memory WHERE token = ANY(%s::text[])"
 _DELETE_CLAIMS: Final = "DELETE FROM claims WHERE supervisor = ANY(%s::text[])"
 
 
 def writes_of(changes: Changes) -> Iterator[Statement]:
     """The statements that write ``changes``, in order."""
+    plain, of_runs = parted(changes)
+    if of_runs is not None:
+        yield from runs.writes_of(of_runs)
     yield from _new_tokens(
-        [rows.token_fixed(token) + rows.token_changing(token) for token in changes.new_tokens]
+        [rows.token_fixed(token) + rows.token_changing(token) for token in plain.new_tokens]
     )
-    yield from _tokens([(token.token, *rows.token_changing(token)) for token in changes.tokens])
-    yield from _moves([(token.token, *rows.token_moving(token)) for token in changes.moves])
+    yield from _tokens([(token.token, *rows.token_changing(token)) for token in plain.tokens])
+    yield from _moves([(token.token, *rows.token_moving(token)) for token in plain.moves])
     yield from _positions([rows.token_position(token) for token in changes.positions])
     yield from _new_tasks(
-        [rows.task_fixed(task) + rows.task_changing(task) for task in changes.new_tasks]
+        [rows.task_fixed(task) + rows.task_changing(task) for task in plain.new_tasks]
     )
-    yield from _tasks([(task.id, *rows.task_changing(task)) for task in changes.tasks])
+    yield from _tasks([(task.id, *rows.task_changing(task)) for task in plain.tasks])
     yield from _new_timers(
         [rows.timer_fixed(timer) + rows.timer_changing(timer) for timer in changes.new_timers]
     )
@@ -109,6 +67,8 @@ def writes_of(changes: Changes) -> Iterator[Statement]:
         [(held.token, held.seq, held.top, "held", held.arrival) for held in changes.held]
     )
     yield from _released(list(changes.released))
+    if of_runs is not None:
+        yield from runs.belongings_of(changes)
     yield from graphs_of(changes.graphs)
     if changes.remembered:
         yield _DELETE_CLAIMS, (texts(changes.remembered),)

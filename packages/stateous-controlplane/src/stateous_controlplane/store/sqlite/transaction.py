@@ -14,10 +14,10 @@ from datetime import datetime
 from typing import Final
 
 from stateous.json import JsonText, write_json
-from stateous_controlplane.engine.rows import Status
+from stateous_controlplane.engine.rows import Status, Token
 from stateous_controlplane.store import rows
 from stateous_controlplane.store.held import held_event
-from stateous_controlplane.store.keys import key_use
+from stateous_controlplane.store.keys import answer_keys, key_use
 from stateous_controlplane.store.moments import moment_of, text_of
 from stateous_controlplane.store.port import (
     Changes,
@@ -29,7 +29,7 @@ from stateous_controlplane.store.port import (
     Remembered,
 )
 from stateous_controlplane.store.rows import Row
-from stateous_controlplane.store.sqlite import writes
+from stateous_controlplane.store.sqlite import runs, writes
 
 _TASKS: Final = f"SELECT {rows.TASK} FROM tasks WHERE id IN (SELECT value FROM json_each(?))"
 _TIMERS: Final = f"SELECT {rows.TIMER} FROM timers WHERE id IN (SELECT value FROM json_each(?))"
@@ -47,15 +47,10 @@ _REMEMBERED: Final = (
     "ORDER BY supervisor, request, task"
 )
 _FOLDED: Final = "SELECT folded, token FROM tokens WHERE folded IN (SELECT value FROM json_each(?))"
-# The unary plus keeps SQLite from walking all tokens of a kind.
-_TOKENS: Final = (
-    f"SELECT {rows.TOKEN} FROM tokens WHERE token IN (SELECT value FROM json_each(?)) "
-    "AND +kind = 'token'"
-)
+_TOKENS: Final = f"SELECT {rows.TOKEN} FROM tokens WHERE token IN (SELECT value FROM json_each(?))"
 _RELATIVES: Final = (
     f"SELECT {rows.TOKEN} FROM tokens WHERE top IN (SELECT value FROM json_each(?1)) "
-    "AND status IN ('active', 'paused') AND token NOT IN (SELECT value FROM json_each(?2)) "
-    "AND +kind = 'token'"
+    "AND status IN ('active', 'paused') AND token NOT IN (SELECT value FROM json_each(?2))"
 )
 _SIBLINGS: Final = (
     "SELECT "
@@ -85,7 +80,7 @@ _PENDING_TIMERS: Final = (
     "AND status = 'pending' AND id NOT IN (SELECT value FROM json_each(?2))"
 )
 _KEYS: Final = (
-    "SELECT entry.token, entry.key, entry.data FROM json_each(?) AS used "
+    "SELECT entry.token, entry.key, entry.kind, entry.data, entry.seq FROM json_each(?) AS used "
     "CROSS JOIN ledger AS entry WHERE entry.token = json_extract(used.value, '$[0]') "
     "AND entry.key = json_extract(used.value, '$[1]') AND entry.key IS NOT NULL"
 )
@@ -104,10 +99,7 @@ _GRAPHS: Final = "SELECT graph FROM graphs WHERE graph IN (SELECT value FROM jso
 
 
 class SqliteTransaction:
-    """A transaction that is open on ``connection``, its fence passed.
-
-    It loads workflow tokens and what belongs to them; of runs it tells only that an id is taken.
-    """
+    """A transaction that is open on ``connection``, its fence passed."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -125,18 +117,24 @@ class SqliteTransaction:
                 found.timers[row[0]] = rows.timer_of(row)
         if needs.folded:
             found.ids.update(self._select(_FOLDED, {token.lower() for token in needs.folded}))
+        of_runs: set[str] = set()
+        if needs.digests or needs.run_keys or needs.sends:
+            of_runs = runs.named_by(self._connection, needs, found)
         self._families(
             {
                 *needs.tokens,
+                *of_runs,
                 *found.ids.values(),
                 *(task.token for task in found.tasks.values()),
                 *(timer.token for timer in found.timers.values()),
             },
             found,
         )
-        if needs.keys:
-            for token, key, data in self._select(_KEYS, needs.keys):
-                found.keys[token, key] = key_use(JsonText(data))
+        keys = needs.keys
+        if needs.digests:
+            keys = keys | answer_keys(needs, found)
+        if keys:
+            self._keys(keys, found)
         if needs.graphs:
             found.graphs = {graph for (graph,) in self._select(_GRAPHS, needs.graphs)}
         if needs.memory_of:
@@ -164,7 +162,12 @@ class SqliteTransaction:
         if leases:
             ended = self._connection.execute(_ENDED_LEASES, (moment, limit)).fetchall()
         due = self._connection.execute(_DUE_TIMERS, (moment, limit)).fetchall()
-        return Due(tuple(row[0] for row in ended), tuple(row[0] for row in due))
+        return Due(
+            tuple(row[0] for row in ended),
+            tuple(row[0] for row in due),
+            runs.overtime(self._connection, now, limit),
+            runs.undelivered(self._connection, limit),
+        )
 
     def graph(self, checksum: str) -> str | None:
         """The text of a document on record."""
@@ -202,11 +205,19 @@ class SqliteTransaction:
         for places in found.queued.values():
             places.sort()
 
+    def _keys(self, keys: set[tuple[str, str]], found: Loaded) -> None:
+        answers: list[tuple[str, int, str]] = []
+        for token, key, kind, data, seq in self._select(_KEYS, keys):
+            use = found.keys[token, key] = key_use(kind, JsonText(data))
+            if use.result is not None:
+                answers.append((token, seq, key))
+        if answers:
+            runs.note_tickets(self._connection, answers, found)
+
     def _families(self, named: set[str], found: Loaded) -> None:
         if not named:
             return
-        for row in self._select(_TOKENS, named):
-            found.tokens[row[0]] = rows.token_of(row)
+        of_runs = self._add_tokens(self._select(_TOKENS, named), found)
         found.tasks = {
             number: task for number, task in found.tasks.items() if task.token in found.tokens
         }
@@ -219,9 +230,8 @@ class SqliteTransaction:
         relatives = self._connection.execute(
             _RELATIVES, (write_json(list(tops)), write_json(list(found.tokens)))
         )
-        for row in relatives.fetchall():
-            found.tokens[row[0]] = rows.token_of(row)
-        self._siblings(found)
+        of_runs |= self._add_tokens(relatives.fetchall(), found)
+        of_runs |= self._siblings(found)
         paused = {token.top for token in found.tokens.values() if token.status is Status.PAUSED}
         if paused:
             found.holding.update(self._select(_HOLDING, paused))
@@ -234,17 +244,30 @@ class SqliteTransaction:
             _PENDING_TIMERS, (tokens, write_json(list(found.timers)))
         ).fetchall():
             found.timers[row[0]] = rows.timer_of(row)
+        if of_runs:
+            runs.load_belongings(self._connection, found)
 
-    def _siblings(self, found: Loaded) -> None:
+    def _add_tokens(self, found_rows: list[Row], found: Loaded) -> bool:
+        """Take in rows of tokens, runs with their parts; whether there are runs."""
+        of_runs: list[Token] = []
+        for row in found_rows:
+            token = found.tokens[row[0]] = rows.token_of(row)
+            if row[-1] == "run":
+                of_runs.append(token)
+        if of_runs:
+            runs.complete(self._connection, of_runs)
+        return bool(of_runs)
+
+    def _siblings(self, found: Loaded) -> bool:
         """The ended children of current visits: a join that is open has a live child."""
         parents = (found.tokens.get(child.parent or "") for child in list(found.tokens.values()))
         places = {
             (parent.token, parent.state, parent.visit) for parent in parents if parent is not None
         }
-        if places:
-            for row in self._select(_SIBLINGS, places):
-                if row[0] not in found.tokens:
-                    found.tokens[row[0]] = rows.token_of(row)
+        if not places:
+            return False
+        siblings = self._select(_SIBLINGS, places)
+        return self._add_tokens([row for row in siblings if row[0] not in found.tokens], found)
 
     def _select(self, text: str, values: Iterable[object]) -> list[Row]:
         return self._connection.execute(text, (write_json(list(values)),)).fetchall()

@@ -1,4 +1,4 @@
-"""What runs are found by: names of machines, lists of runs, attempts that take too long."""
+"""What runs are found by: machines by name, runs, open tickets, attempts that last too long."""
 
 from __future__ import annotations
 
@@ -31,4 +31,5 @@ def upgrade() -> None:
     _index("runs_key", "tokens", "key", where="key IS NOT NULL")
     _index("runs_newest", "tokens", "started_at DESC", "token", where=runs)
     _index("runs_status_newest", "tokens", "status", "started_at DESC", "token", where=runs)
+    _index("tickets_open", "tickets", "token", where="status = 'open'")
     _index("tasks_timeout", "tasks", "timeout", where="timeout IS NOT NULL")

@@ -1,0 +1,64 @@
+"""Statements that write many rows at once.
+
+Each step of a statement lets other threads run and may have to wait until they let go, so rows are
+written many at a time: a statement has a fixed number of rows, and its text is prepared once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from stateous_controlplane.store.port import StoreError
+from stateous_controlplane.store.rows import Row
+
+# So many rows have a statement of their own, greatest first. The last must be 1.
+_ROWS_A_STATEMENT: Final = (32, 8, 2, 1)
+
+
+class Write:
+    """A statement over rows of values; ``changes`` tells whether each row must find one to change.
+
+    ``text`` has `{rows}` where the rows go.
+    """
+
+    def __init__(self, text: str, width: int, *, changes: bool = False) -> None:
+        row = f"({', '.join('?' * width)})"
+        self._texts = {
+            count: text.format(rows=", ".join([row] * count)) for count in _ROWS_A_STATEMENT
+        }
+        self._changes = changes
+
+    def __call__(self, connection: sqlite3.Connection, values: Sequence[Row]) -> None:
+        """Write ``values``.
+
+        Raises:
+            StoreError: a row to change is not there.
+        """
+        at = 0
+        for count, text in self._texts.items():
+            while len(values) - at >= count:
+                flat = [value for row in values[at : at + count] for value in row]
+                cursor = connection.execute(text, flat)
+                if self._changes and cursor.rowcount != count:
+                    raise StoreError(f"a row to change is not there (`{text}`)")
+                at += count
+
+
+def insert(table: str, columns: str, *, more: str = "") -> Write:
+    """New rows of ``table``; ``more`` stands behind them."""
+    return Write(f"INSERT INTO {table} ({columns}) VALUES {{rows}}{more}", columns.count(",") + 1)
+
+
+def update(table: str, key: str, columns: str) -> Write:
+    """Rows of ``table`` that change, each of which must be there: the key, then ``columns``."""
+    names = columns.split(", ")
+    # SQLite names the columns of VALUES column1, column2 and so on.
+    changed = ", ".join(f"{name} = new.column{at}" for at, name in enumerate(names, 2))
+    return Write(
+        f"UPDATE {table} SET {changed} FROM (VALUES {{rows}}) AS new "
+        f"WHERE {table}.{key} = new.column1",
+        len(names) + 1,
+        changes=True,
+    )
