@@ -114,7 +114,7 @@ def file_text(raw: Json) -> str:
     return json.dumps(raw, indent=2, allow_nan=False) + "\n"
 
 
-def _lower(source: Node, gathering: Gathering) -> Members:
+def _lower(source: Members, gathering: Gathering) -> Members:
     """The whole document in normal form: the chart, then the machines as they are met."""
     chart = Lowering(gathering, gathering.file).chart(source, ())
     while (waiting := gathering.next()) is not None:

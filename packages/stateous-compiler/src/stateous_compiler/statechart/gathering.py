@@ -13,6 +13,7 @@ from pathlib import Path as FilePath
 from stateous.json import Json, same_json
 from stateous.statechart.document import IN_PLACE, ITSELF, KIND, Path
 from stateous.statechart.facts import Finding
+from stateous.statechart.fields import shown
 from stateous.statechart.templates import has_expression
 from stateous_compiler.statechart.nodes import Leaf, Members, Node, Place, plain, text_of
 from stateous_compiler.statechart.problems import ChartProblem
@@ -26,7 +27,7 @@ class Waiting:
 
     path: str
     file: str
-    source: Node
+    source: Members
 
 
 class Gathering:
@@ -60,7 +61,7 @@ class Gathering:
             noted.append(ChartProblem(code, place, where, text))
         return [*self.problems, *noted]
 
-    def chart(self) -> Node | None:
+    def chart(self) -> Members | None:
         """The tree of the chart itself; None when there is none.
 
         Raises:
@@ -130,7 +131,11 @@ class Gathering:
         self._waiting.append(Waiting(path, file, machine))
         return Leaf(machine.place, path)
 
-    def _tree(self, path: str) -> Node | None:
+    def _tree(self, path: str) -> Members | None:
         tree, problems = read_yaml(self._sources.chart(path), path)
         self.problems += problems
-        return tree
+        if tree is None or isinstance(tree, Members):
+            return tree
+        text = f"a chart must be a mapping, not {shown(plain(tree))}"
+        self.problems.append(ChartProblem("bad-value", tree.place, "", text))
+        return None

@@ -35,11 +35,8 @@ class Lowering:
         self._file = file
         self._rules = Rules(gathering, file)
 
-    def chart(self, source: Node, path: Path) -> Members:
+    def chart(self, source: Members, path: Path) -> Members:
         """A chart; ``path`` is its place in the document."""
-        if not isinstance(source, Members):
-            self._wrong("bad-value", path, "a chart must be a mapping", source)
-            return Members(source.place, {})
         lowered: dict[str, Member] = {}
         for key, (place, node) in source.members.items():
             if key not in CHART:
@@ -118,14 +115,14 @@ class Lowering:
 
     def _jobs(self, source: Node, path: Path) -> Node | None:
         if not isinstance(source, Members):
-            self._wrong("bad-value", path, "'jobs' must be a mapping of names", source)
+            self._wrong(path, "'jobs' must be a mapping of names", source)
             return None
         named: list[Node] = []
         for name, (place, node) in source.members.items():
             here = (*path, len(named))
             job = self._job(node, here)
             if not isinstance(job, Members):
-                self._wrong("bad-value", here, f"the job {shown(name)} must be a mapping", job)
+                named.append(job)
                 continue
             if "job" in job.members:
                 text = "a job has no field 'job': it is named by its key"
@@ -138,14 +135,14 @@ class Lowering:
 
     def _timers(self, source: Node, path: Path) -> Node | None:
         if not isinstance(source, Members):
-            self._wrong("bad-value", path, "'timers' must be a mapping of names", source)
+            self._wrong(path, "'timers' must be a mapping of names", source)
             return None
         timers = [_timer(name, node, place) for name, (place, node) in source.members.items()]
         return Items(source.place, tuple(timers)) if timers else None
 
-    def _wrong(self, code: str, path: Path, what: str, source: Node) -> None:
+    def _wrong(self, path: Path, what: str, source: Node) -> None:
         text = f"{what}, not {shown(plain(source))}"
-        self._gathering.add(code, path, text, source.place)
+        self._gathering.add("bad-value", path, text, source.place)
 
 
 def _events(source: Node) -> Node:

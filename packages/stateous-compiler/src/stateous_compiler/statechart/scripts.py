@@ -56,6 +56,7 @@ def _refusal(source: str, around: tuple[str, str]) -> tuple[int, str] | None:
             return None
         line = _LINE.search(told)
         number = int(line[1]) - _LINES_BEFORE if line is not None else 1
-        last = source.count("\n") + 1
+        # What is missing at the end is missing behind the last line that has something.
+        last = source.rstrip().count("\n") + 1
         return min(max(1, number), last), told.split("\n")[0]
     raise AssertionError("the text throws before anything else")
