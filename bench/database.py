@@ -17,7 +17,8 @@ from typing import Any, Final, Literal, Protocol
 import psycopg
 
 from stateous_controlplane.store.migrating import migrate
-from tests.support.postgres import Postgres, find_bin
+from tests.support.postgres import Postgres
+from tests.support.postgres_bins import find_bin
 
 EngineName = Literal["sqlite", "postgres"]
 
