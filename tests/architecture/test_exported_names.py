@@ -9,7 +9,7 @@ import pytest
 EXPORTED: dict[str, set[str]] = {
     "stateous": {
         *("Workflow", "START", "END", "Branches"),
-        *("on_state", "Context", "Occurrence", "OutcomeError", "StateRef"),
+        *("on_state", "on_job", "Context", "Occurrence", "OutcomeError", "StateRef"),
         "Client",
     },
     "stateous.client": {"Client", "AsyncClient"},

@@ -14,7 +14,7 @@ import stateous.client
 def test_the_exported_names() -> None:
     assert sorted(stateous.__all__) == [
         "Branches", "Client", "Context", "END", "Occurrence", "OutcomeError", "START", "StateRef",
-        "Workflow", "on_state",
+        "Workflow", "on_job", "on_state",
     ]  # fmt: skip
     for name in set(stateous.__all__) - {"Client"}:
         assert getattr(stateous, name) is not None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from stateous.client import Client
     from stateous.errors import OutcomeError
-    from stateous.routine import Context, Occurrence, StateRef, on_state
+    from stateous.routine import Context, Occurrence, StateRef, on_job, on_state
     from stateous.workflow import END, START, Branches, Workflow
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "OutcomeError",
     "StateRef",
     "Workflow",
+    "on_job",
     "on_state",
 ]
 
@@ -38,6 +39,7 @@ _HOMES: Final = {
     "OutcomeError": "stateous.errors",
     "StateRef": "stateous.routine",
     "Workflow": "stateous.workflow",
+    "on_job": "stateous.routine",
     "on_state": "stateous.routine",
 }
 

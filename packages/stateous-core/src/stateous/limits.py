@@ -71,3 +71,7 @@ MAX_EMITTED: Final = 10_000
 MAX_LOST_ATTEMPTS: Final = 5
 #: A run's key, in characters.
 MAX_RUN_KEY: Final = 256
+#: What a script may use at once, in bytes.
+MAX_SCRIPT_MEMORY_BYTES: Final = 64 * 1024 * 1024
+#: The error of a script, in characters.
+MAX_SCRIPT_ERROR: Final = 2000

@@ -7,7 +7,7 @@ and stay whatever becomes of the attempt (`docs/spec/authoring.md` 8.4, 8.5).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypedDict
 
@@ -15,13 +15,12 @@ from typing_extensions import TypeVar
 
 from stateous.durations import parse_duration
 from stateous.json import Json, JsonObject
-from stateous.limits import MAX_NOTE
 from stateous.names import STARTED
-from stateous.routine.jsonable import as_json, copied, fits_utf8
-from stateous.routine.memory import Memory
+from stateous.routine.jsonable import as_json, copied
 from stateous.routine.occurrence import Occurrence
 from stateous.routine.payload import payload_of
 from stateous.routine.sink import Sink
+from stateous.routine.task_context import TaskContext
 
 #: The model of the workflow's context: for readers, nothing is checked against it here. A workflow
 #: without one has the bare `Context`.
@@ -47,7 +46,7 @@ class Schedule(_ScheduleEvent, total=False):
     payload: JsonObject
 
 
-class Context(Generic[M]):
+class Context(TaskContext, Generic[M]):
     """What a routine is called with.
 
     Reading and writing keys works on the token's context::
@@ -61,14 +60,9 @@ class Context(Generic[M]):
 
     def __init__(self, grant: Mapping[str, Any], sink: Sink) -> None:
         """``grant`` is what the control plane answered to the claim (`docs/spec/wire.md` 1.5)."""
-        self.token: str = grant["token"]
-        self.task: int = grant["task"]
-        self.visit: int = grant["visit"]
-        self.attempt: int = grant["attempt"]
+        super().__init__(grant, sink)
         self.entered_by = _entered_by(grant.get("entered_by"))
         self._context: JsonObject = grant["context"]
-        self._memory = Memory(grant["memory"], sink)
-        self._sink = sink
         self._writes: JsonObject = {}
         self._schedules: list[Schedule] = []
 
@@ -107,35 +101,6 @@ class Context(Generic[M]):
 
     def __len__(self) -> int:
         return len({**self._context, **self._writes})
-
-    def note(self, text: str) -> None:
-        """Put a note into the token's history, at once.
-
-        Blanks at both ends are dropped; what is then empty is no note.
-
-        Raises:
-            ValueError: over 500 characters, or a character that cannot be sent.
-        """
-        if not isinstance(text, str):
-            raise TypeError(f"a note is text, not {text!r:.100}")
-        trimmed = text.strip()
-        if len(trimmed) > MAX_NOTE:
-            raise ValueError(f"a note has at most {MAX_NOTE} characters, not {len(trimmed)}")
-        if not fits_utf8(trimmed):
-            raise ValueError(
-                f"a note cannot hold U+0000 or half a surrogate pair: {trimmed!r:.100}"
-            )
-        if trimmed:
-            self._sink.note(trimmed)
-
-    @property
-    def memory(self) -> MutableMapping[str, Any]:
-        """What routines of this token and state remember, over visits and attempts.
-
-        It is deleted when the token ends. Keys have 1 to 128 characters; values are JSON, and
-        not None. Each write and each delete is sent at once.
-        """
-        return self._memory
 
     def schedule(self, event: type[Occurrence[Any]] | Occurrence[Any], *, after: str) -> None:
         """Let ``event`` happen to the token when the duration ``after`` is over.
