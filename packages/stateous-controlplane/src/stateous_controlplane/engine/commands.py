@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from stateous.json import JsonText
+from stateous.names import job_queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +285,11 @@ class Claim:
     request: str | None = None
     wait: int = 0
     max: int | None = None
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The queues that it names. Those of jobs have names that no state's queue has."""
+        return (*self.states, *map(job_queue, self.jobs)) if self.jobs else self.states
 
 
 @dataclass(frozen=True, slots=True)

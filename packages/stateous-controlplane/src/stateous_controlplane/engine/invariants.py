@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from stateous.graph.machine import Flow, Machine, ParallelWork, State
+from stateous.graph.machine import Delivery, Flow, Machine, ParallelWork, State
 from stateous.names import child_token_id
 from stateous_controlplane.engine.family import Family
 from stateous_controlplane.engine.fold import fold
 from stateous_controlplane.engine.rows import Entry, Status, Task, TaskStatus, TimerKind, Token
+from stateous_controlplane.engine.runs.invariants import RUN_RULES, differing
 
 Machines = Mapping[str, Machine]
 
@@ -56,12 +57,21 @@ def broken_ledger(family: Family, ledger: Iterable[Entry]) -> list[str]:
 
 def _rules_of_tokens(family: Family, machines: Machines) -> Iterator[str]:
     for token in family.tokens.values():
-        if token.state not in _flow(token, machines).states:
-            yield f"{token.token}: its workflow has no state {token.state!r}"
-            continue
+        for words in _rules_of_one(family, token, machines):
+            yield f"{token.token}: {words}"
+
+
+def _rules_of_one(family: Family, token: Token, machines: Machines) -> Iterator[str]:
+    yield from _moment_rules(token)
+    flow = _flow(token, machines)
+    if flow.policy.delivery is Delivery.OFFERED:
+        for run_rule in RUN_RULES:
+            yield from run_rule(family, token, flow)
+    elif token.state not in flow.states:
+        yield f"its workflow has no state {token.state!r}"
+    else:
         for rule in (_token_rules, _child_rules, _work_rules, _join_rules):
-            for words in rule(family, token, machines):
-                yield f"{token.token}: {words}"
+            yield from rule(family, token, machines)
 
 
 def _state(token: Token, machines: Machines) -> State:
@@ -77,6 +87,9 @@ def _token_rules(_: Family, token: Token, machines: Machines) -> Iterator[str]:
         yield f"{len(token.configuration)} states are active, and a workflow's token has one"
     if token.visits.get(token.state) != token.visit:
         yield f"visit {token.visit} of {token.state!r} is not the last, {token.visits}"
+
+
+def _moment_rules(token: Token) -> Iterator[str]:
     if (token.ended_at is None) != token.status.live:
         yield f"it is {token.status}, and ended at {token.ended_at}"
     if (token.paused_at is not None) != (token.status is Status.PAUSED):
@@ -167,7 +180,7 @@ def _task_rules(family: Family) -> Iterator[str]:
         if token is None:
             yield f"{named}: there is no token {task.token}"
             continue
-        place = task.token, task.state, task.visit
+        place = task.token, task.state, task.visit, None if task.job is None else task.job.job
         if place in places:
             yield f"{named}: {place} has another task"
         places.add(place)
@@ -207,7 +220,7 @@ def _timer_rules(family: Family) -> Iterator[str]:
             continue
         if not token.status.live:
             yield f"{named}: it is pending, and its token is {token.status}"
-        if (timer.state, timer.visit) != (token.state, token.visit):
+        if (timer.state, timer.visit) not in token.configuration:
             yield f"{named}: it is pending, and its token has left {timer.state, timer.visit}"
 
 
@@ -253,6 +266,9 @@ def _ledger_rules(family: Family, token: Token, entries: list[Entry]) -> Iterato
         return
     if any(later.at < earlier.at for earlier, later in pairwise(entries)):
         yield "its entries go back in time"
+    if token.run is not None:
+        yield from differing(family, token, entries)
+        return
     folded = fold(entries)
     rows: dict[str, object] = {
         "status": token.status.value,
