@@ -6,7 +6,15 @@ import pytest
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.rows import KeyUse, Status, TaskStatus, TimerStatus
-from stateous_controlplane.store.port import Changes, Due, Granted, Needs, Remembered, Store
+from stateous_controlplane.store.port import (
+    Changes,
+    Due,
+    Granted,
+    Needs,
+    Queued,
+    Remembered,
+    Store,
+)
 from tests.support.stores import (
     HOLDER,
     after,
@@ -197,6 +205,28 @@ def test_a_queue_gives_its_oldest_ready_tasks(store: Store) -> None:
     assert load(store, queues={"coding": 1, "testing": 2}).tasks.keys() == {2, 7, 8}
     assert load(store, queues={"left/coding": 1}).tokens.keys() == {"T-6"}
     assert load(store, queues={"coding'": 1, "CODING": 1}).tasks == {}
+
+
+def test_a_load_says_which_are_the_oldest_of_a_queue_and_not_what_else_is_ready(
+    store: Store,
+) -> None:
+    write(
+        store,
+        new_tokens=[token("P"), token("T-3")],
+        new_tasks=[
+            task(1, "P", queued_at=after(1)),
+            task(2, "T-3", queued_at=after(2)),
+            task(3, "P", queued_at=after(3)),
+            task(4, "P", queue="testing"),
+        ],
+    )
+    oldest = [Queued(after(1), 1), Queued(after(2), 2), Queued(after(3), 3)]
+    # The family brings task 3 along; task 2 is older.
+    assert load(store, queues={"coding": 1}).queued == {"coding": oldest[:1]}
+    assert load(store, queues={"coding": 2}).queued == {"coding": oldest[:2]}
+    assert load(store, queues={"coding": 9}).queued == {"coding": oldest}
+    assert load(store, queues={"nothing": 1}).queued.get("nothing", []) == []
+    assert load(store, queues={"coding": 2}).passed_over == set()
 
 
 def test_many_queues_at_once(store: Store) -> None:

@@ -157,6 +157,19 @@ def test_a_position_is_seq_and_at_alone(store: Store) -> None:
     }
 
 
+def test_a_move_leaves_status_document_and_when_it_was_paused_and_ended(store: Store) -> None:
+    stays = {"status": Status.PAUSED, "graph": token().graph, "paused_at": after(2)}
+    write(store, new_tokens=[token(**stays), token("T-2")])
+    moved = {
+        name: value for name, value in TOKEN_CHANGES.items() if name not in (*stays, "ended_at")
+    }
+    write(store, moves=[token(**moved, **stays)])
+    assert load(store, tokens={"T-1", "T-2"}).tokens == {
+        "T-1": token(**moved, **stays),
+        "T-2": token("T-2"),
+    }
+
+
 def test_a_moment_of_another_zone_is_the_same_moment(store: Store) -> None:
     zone = timezone(timedelta(hours=5, minutes=30))
     write(
@@ -310,6 +323,7 @@ def test_a_transaction_that_fails_leaves_nothing(store: Store, reads: Reads) -> 
         pytest.param({"entries": [entry(seq=2, key="k1")]}, id="an idempotency key"),
         pytest.param({"tokens": [token("absent")]}, id="a token that is not there"),
         pytest.param({"positions": [token("absent")]}, id="a position that is not there"),
+        pytest.param({"moves": [token("absent")]}, id="a move of what is not there"),
         pytest.param({"tasks": [task(9)]}, id="a task that is not there"),
         pytest.param({"timers": [timer(9)]}, id="a timer that is not there"),
     ],

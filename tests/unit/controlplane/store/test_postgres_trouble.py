@@ -225,9 +225,13 @@ def test_a_claim_skips_families_that_another_transaction_has_locked_and_never_wa
     )
     with locked(database, "SELECT FROM tokens WHERE token = 'P' FOR UPDATE"):
         began = time.monotonic()
-        assert load(store, queues={"coding": 2}).tasks.keys() == {2, 3}
+        found = load(store, queues={"coding": 2})
+        assert found.tasks.keys() == {2, 3}
+        assert found.passed_over == {"coding"}
         assert time.monotonic() - began < 5
-    assert load(store, queues={"coding": 2}).tasks.keys() == {1, 2}
+    found = load(store, queues={"coding": 2})
+    assert found.tasks.keys() == {1, 2}
+    assert found.passed_over == set()
 
 
 def test_the_top_tokens_of_a_batch_are_locked_until_its_commit(

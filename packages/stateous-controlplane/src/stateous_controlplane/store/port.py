@@ -150,8 +150,10 @@ class Loaded:
     tasks: dict[int, Task] = field(default_factory=dict)
     timers: dict[int, Timer] = field(default_factory=dict)
     #: Of each queue that was asked for its oldest ready tasks, in order: as many as were wanted, or
-    #: all there are. One whose family somebody else has locked may be passed over.
+    #: all there are.
     queued: dict[str, list[Queued]] = field(default_factory=dict)
+    #: Queues of which some are left out, because somebody else has locked their families.
+    passed_over: set[str] = field(default_factory=set)
     #: Folded id to the id as it is written.
     ids: dict[str, str] = field(default_factory=dict)
     keys: dict[tuple[str, str], KeyUse] = field(default_factory=dict)

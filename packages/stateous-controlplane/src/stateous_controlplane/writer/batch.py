@@ -42,8 +42,8 @@ from stateous_controlplane.store.port import (
 )
 from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.needs import needs_of
+from stateous_controlplane.writer.net_changes import NetChanges
 from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims, Parking
-from stateous_controlplane.writer.ready import ReadyTasks
 from stateous_controlplane.writer.submission import Submission
 from stateous_controlplane.writer.supply import CommandTime, FreshIds
 from stateous_controlplane.writer.working_set import WorkingSet
@@ -91,6 +91,7 @@ class Batch:
         ids: FreshIds,
         lease: LeaseTerms,
         parked: ParkedClaims,
+        working: WorkingSet,
     ) -> None:
         self._transaction = transaction
         self._catalog = catalog
@@ -98,8 +99,9 @@ class Batch:
         self._ids = ids
         self._lease = lease
         self._parking = Parking(parked)
-        self._working = WorkingSet()
-        self._ready = ReadyTasks(self._working.tasks)
+        self._working = working
+        self._ready = working.ready
+        self._net = NetChanges()
         self._granted: list[_Granted] = []
         self._outcome = Outcome(self._parking)
 
@@ -113,7 +115,7 @@ class Batch:
             if answer is not None:
                 self._outcome.answers.append((submission, answer))
         self._answer_claims()
-        self._outcome.changes = self._working.changes()
+        self._outcome.changes = self._net.sum()
         if self._outcome.changes:
             self._transaction.write(self._outcome.changes)
         return self._outcome
@@ -121,14 +123,16 @@ class Batch:
     # ── loading ─────────────────────────────────────────────────────────
 
     def _load(self, submissions: list[Submission]) -> None:
-        self._take_in(needs_of([each.request for each in submissions]))
+        needs = needs_of([each.request for each in submissions])
+        self._take_in(self._working.lacking(needs))
 
     def _take_in(self, needs: Needs) -> None:
+        if not needs:
+            return
         loaded = self._transaction.load(needs)
-        self._working.absorb(loaded)
-        self._working.note_looked_up(needs.folded)
-        self._ready.add_loaded(loaded.tasks.values(), needs.queues)
-        self._catalog.fetch(self._working.graphs(), self._transaction.graph)
+        graphs = {token.graph for token in loaded.tokens.values()}
+        self._catalog.fetch(graphs, self._transaction.graph)
+        self._working.absorb(needs, loaded)
 
     # ── deciding ────────────────────────────────────────────────────────
 
@@ -159,6 +163,7 @@ class Batch:
         reply, effects = decision
         answer = answer_to(reply)
         if effects:
+            self._net.add(effects, self._working.tokens)
             self._working.accept(self._working.family_of(command), effects)
             self._ids.use(tasks=effects.new_tasks, timers=effects.new_timers)
             self._serve_parked(effects)
@@ -209,6 +214,8 @@ class Batch:
         remembered = self._working.remembered.get(claim.supervisor)
         if remembered is None or claim.request is None or remembered.request != claim.request:
             return []
+        held = {each.task for each in remembered.granted if each.task not in self._working.tasks}
+        self._take_in(Needs(tasks=held))
         replies = [
             self._decide(
                 RepeatGrant(each.task, claim.supervisor, each.attempt, self._lease.length)
@@ -236,7 +243,9 @@ class Batch:
         if grants and claim.request is not None:
             # In the order that the record gives them back in: a repeat is the same in this batch.
             granted = tuple(sorted(Granted(each.task.id, each.task.attempt) for each in grants))
-            self._working.remember(claim.supervisor, Remembered(claim.request, granted))
+            remembered = Remembered(claim.request, granted)
+            self._working.remembered[claim.supervisor] = remembered
+            self._net.remember(claim.supervisor, remembered)
         return grants
 
     def _oldest(self, claim: Claim) -> int | None:
@@ -258,7 +267,7 @@ class Batch:
 
     def _note(self, submission: Submission, claim: Claim, grants: list[GrantReply]) -> None:
         # Memory that the batch knows may be written later in it: what a grant shows is taken now.
-        known = [self._working.memory_in_batch(each.task.token, each.task.state) for each in grants]
+        known = [self._working.memory(each.task.token, each.task.state) for each in grants]
         texts = [None if memory is None else _object_text(memory) for memory in known]
         self._granted.append(_Granted(submission, claim, list(zip(grants, texts, strict=True))))
 
@@ -295,6 +304,7 @@ class Batch:
             if text is None
         }
         memory = self._transaction.memory(wanted) if wanted else {}
+        self._working.note_memory(memory)
         for granted in self._granted:
             reply = ClaimReply(
                 tuple(
@@ -312,4 +322,5 @@ def nothing_for(claim: Claim) -> Answer:
 
 
 def _object_text(members: dict[str, JsonText]) -> str:
-    return "{" + ",".join(f"{write_json(key)}:{text.text}" for key, text in members.items()) + "}"
+    members_in_order = [f"{write_json(key)}:{members[key].text}" for key in sorted(members)]
+    return "{" + ",".join(members_in_order) + "}"

@@ -33,16 +33,11 @@ from stateous_controlplane.store.port import Needs
 def needs_of(requests: Sequence[Request | Command]) -> Needs:
     """All that ``requests`` name, and the tasks that their claims can have."""
     needs = Needs()
-    others = 0
     for request in requests:
         if isinstance(request, Claim):
             _add_claim(needs, request)
         else:
             _add(needs, request)
-            others += 1
-    # Each of the other commands may take some of the oldest tasks out of their queues.
-    for queue in needs.queues:
-        needs.queues[queue] += others
     return needs
 
 
@@ -57,7 +52,6 @@ def _add_claim(needs: Needs, claim: Claim) -> None:
 def _add(needs: Needs, request: Request | Command) -> None:
     match request:
         case Start(token=token):
-            needs.tokens.add(token)
             needs.folded.add(token.lower())
             parent = possible_parent(token)
             if parent is not None:

@@ -1,39 +1,71 @@
-"""The ready tasks that a batch knows of, by queue, oldest first (`docs/spec/wire.md` 3.8)."""
+"""The ready tasks by queue, oldest first, as far as they are known (`docs/spec/wire.md` 3.8).
+
+Of each queue its oldest tasks are known up to a *horizon*: all on record that are not younger than
+it. A queue that was loaded whole has none. What is queued is added as it comes; it is younger than
+all that was there, or made ready again, and then it has its old place. So the head of a queue is its
+oldest ready task as long as it does not lie behind the horizon; if it does, more is loaded first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import insort
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from heapq import heappop, heappush
-from typing import NamedTuple
+from itertools import islice
+from typing import Final
 
 from stateous_controlplane.engine.rows import Task
+from stateous_controlplane.store.port import Loaded, Queued
 
-
-class _Place(NamedTuple):
-    queued_at: datetime
-    task: int
+#: How many are loaded at least: the claims that follow find theirs.
+_AHEAD: Final = 16
+#: A queue with more known places than this is cut to half of it; its oldest stay.
+_MOST: Final = 4096
 
 
 @dataclass(slots=True)
 class _Queue:
-    """``asked``: how many of its oldest were loaded at most, ``loaded``: how many there were."""
+    """``places`` ascend; one that is not ``known`` any more is passed over."""
 
-    places: list[_Place] = field(default_factory=list)
-    known: set[_Place] = field(default_factory=set)
+    places: deque[Queued] = field(default_factory=deque)
+    known: set[Queued] = field(default_factory=set)
+    #: All that is on record up to here is known; None: nothing is.
+    horizon: Queued | None = None
+    #: All that is on record is known.
+    whole: bool = False
+    #: How many were asked for last in this batch.
     asked: int = 0
-    loaded: int = 0
-    last_loaded: _Place | None = None
+    #: Somebody else has locks on some, which are passed over in this batch.
+    passed_over: bool = False
 
-    def add(self, place: _Place) -> None:
-        if place not in self.known:
-            self.known.add(place)
-            heappush(self.places, place)
+    def add(self, place: Queued) -> None:
+        if place in self.known:
+            return
+        self.known.add(place)
+        if not self.places or self.places[-1] < place:
+            self.places.append(place)
+        else:
+            insort(self.places, place)
+
+    def load(self, found: Sequence[Queued], asked: int) -> None:
+        self.asked = asked
+        self.whole = len(found) < asked
+        self.horizon = found[-1] if found else None
+
+    def reaches(self, place: Queued) -> bool:
+        return self.whole or (self.horizon is not None and place <= self.horizon)
+
+    def cut(self, most: int) -> None:
+        self.places = deque(islice(self.places, most))
+        self.known.intersection_update(self.places)
+        last = self.places[-1]
+        if self.reaches(last):
+            self.horizon, self.whole = last, False
 
 
 class ReadyTasks:
-    """A look at the queues: the oldest that were loaded, and what the batch itself has queued.
+    """The queues that were looked at. ``tasks`` are the rows that are known.
 
     Rows are looked up when a task is picked, so that one that was taken or cancelled meanwhile is
     passed over.
@@ -42,25 +74,62 @@ class ReadyTasks:
     def __init__(self, tasks: Mapping[int, Task]) -> None:
         self._tasks = tasks
         self._queues: dict[str, _Queue] = {}
+        self._touched: set[str] = set()
+        # Queues that something was added to, and that nobody has looked at.
+        self._unseen: set[str] = set()
+
+    # ── what is known ───────────────────────────────────────────────────
 
     def add_queued(self, tasks: Iterable[Task]) -> None:
-        """What the batch has queued: younger than all that is on record."""
+        """What a command has queued, or made ready again."""
         for task in tasks:
-            if task.ready:
-                self._queue(task.queue).add(_Place(task.queued_at, task.id))
+            self._queue(task.queue).add(Queued(task.queued_at, task.id))
 
-    def add_loaded(self, tasks: Iterable[Task], asked: Mapping[str, int]) -> None:
-        """The oldest of each queue that was asked for, as many as were asked for or there are."""
+    def lacking(self, asked: Mapping[str, int]) -> dict[str, int]:
+        """Of which queues the oldest are not known, so many as are ``asked`` for; what to load.
+
+        A queue that was not looked at yet is, even if nobody claims from it: most are short, and
+        known as a whole from then on.
+        """
+        short = {
+            name: max(count, _AHEAD)
+            for name, count in asked.items()
+            if not self._has(self._queue(name), count)
+        }
+        for name in self._unseen:
+            short[name] = max(short.get(name, 0), len(self._queue(name).known) + _AHEAD)
+        return short
+
+    def _has(self, queue: _Queue, count: int) -> bool:
+        for place in queue.places:
+            if place not in queue.known:
+                continue
+            if place.task not in self._tasks or not queue.reaches(place):
+                return False
+            count -= 1
+            if not count:
+                return True
+        return queue.whole
+
+    def add_loaded(self, asked: Mapping[str, int], loaded: Loaded) -> None:
+        """The oldest of each queue that was asked for, as many as were asked for or there are.
+
+        Their rows are known by now. A place whose row is not is none any more.
+        """
         for name, count in asked.items():
+            self._unseen.discard(name)
             queue = self._queue(name)
-            queue.asked, queue.loaded = count, 0
-        for task in tasks:
-            if task.ready and task.queue in asked:
-                queue = self._queue(task.queue)
-                place = _Place(task.queued_at, task.id)
-                queue.add(place)
-                queue.loaded += 1
-                queue.last_loaded = max(place, queue.last_loaded or place)
+            found = loaded.queued.get(name, ())
+            queue.known = {each for each in queue.known if each.task in self._tasks}
+            queue.places = deque(each for each in queue.places if each in queue.known)
+            queue.load(found, count)
+            queue.passed_over = name in loaded.passed_over
+            for place in found:
+                task = self._tasks.get(place.task)
+                if task is not None and task.ready and task.queued_at == place.queued_at:
+                    queue.add(place)
+
+    # ── picking ─────────────────────────────────────────────────────────
 
     def oldest(self, queues: Iterable[str]) -> int | None:
         """The task that was queued first among all of ``queues``."""
@@ -68,30 +137,58 @@ class ReadyTasks:
         return min(heads).task if heads else None
 
     def run_short(self, queues: Iterable[str]) -> dict[str, int]:
-        """The queues whose loaded tasks are used up and that may have more on record.
+        """The queues whose known tasks are used up and that may have more on record.
 
         With how many to ask for now. A batch that takes more than was foreseen comes here.
         """
+        named = ((name, self._queue(name)) for name in queues)
         return {
-            name: 2 * queue.asked
-            for name, queue in ((name, self._queue(name)) for name in queues)
-            if queue.last_loaded is not None
-            and queue.loaded >= queue.asked
-            and ((head := self._head(queue)) is None or head > queue.last_loaded)
+            name: max(2 * queue.asked, _AHEAD) for name, queue in named if self._is_short(queue)
         }
 
+    def _is_short(self, queue: _Queue) -> bool:
+        head = self._head(queue)
+        if head is None:
+            return not queue.whole
+        return head.task not in self._tasks or not queue.reaches(head)
+
     def _queue(self, name: str) -> _Queue:
+        self._touched.add(name)
         queue = self._queues.get(name)
         if queue is None:
             queue = self._queues[name] = _Queue()
+            self._unseen.add(name)
         return queue
 
-    def _head(self, queue: _Queue) -> _Place | None:
-        while queue.places:
-            place = queue.places[0]
-            task = self._tasks[place.task]
-            if task.ready and task.queued_at == place.queued_at:
-                return place
-            # A pause and a resume in one batch make a task ready again that was passed over.
-            queue.known.discard(heappop(queue.places))
+    def _head(self, queue: _Queue) -> Queued | None:
+        places, known = queue.places, queue.known
+        while places:
+            place = places[0]
+            if place in known:
+                task = self._tasks.get(place.task)
+                if task is None or (task.ready and task.queued_at == place.queued_at):
+                    return place
+                # A pause and a resume make a task ready again that was passed over.
+                known.discard(place)
+            places.popleft()
         return None
+
+    # ── from batch to batch ─────────────────────────────────────────────
+
+    def forget(self, task: Task) -> None:
+        """The row of a task that is not ready goes."""
+        queue = self._queues.get(task.queue)
+        if queue is not None:
+            queue.known.discard(Queued(task.queued_at, task.id))
+
+    def settle(self) -> None:
+        """The batch is over: what it took is passed over while its rows are still known."""
+        for name in self._touched:
+            queue = self._queues[name]
+            queue.asked = 0
+            self._head(queue)
+            if queue.passed_over:
+                queue.passed_over, queue.whole, queue.horizon = False, False, None
+            if len(queue.places) > _MOST:
+                queue.cut(_MOST // 2)
+        self._touched.clear()

@@ -36,6 +36,7 @@ from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims
 from stateous_controlplane.writer.submission import Clock, Deliver, Submission
 from stateous_controlplane.writer.supply import CommandTime, FreshIds
+from stateous_controlplane.writer.working_set import WorkingSet
 
 _log = logging.getLogger("stateous.serve")
 
@@ -91,6 +92,9 @@ class Sequencer:
         self._ids = FreshIds(ids.task, ids.timer)
         self._waiting: deque[Submission] = deque()
         self._parked = ParkedClaims()
+        # What is known of the database: none while a transaction is under way, nor after it failed.
+        self._known: WorkingSet | None = None
+        self._generation = -1
         self._next_tick = clock.monotonic() + TICK_SECONDS
         self._due_left = False
         self._last_due: Due | None = None
@@ -211,6 +215,7 @@ class Sequencer:
             self._catch_up()
             with self._store.transaction(self._terms.holder) as transaction:
                 began = True
+                known = self._take_known()
                 outcome = Batch(
                     transaction,
                     self._catalog,
@@ -218,6 +223,7 @@ class Sequencer:
                     self._ids,
                     self._lease_terms(),
                     self._parked,
+                    known,
                 ).run(batch)
         except HoldLost:
             self._lose()
@@ -230,8 +236,19 @@ class Sequencer:
         except Exception as error:
             return _Failed(batch, error, began)
         else:
+            known.settle()
+            self._known = known
             self._finish(outcome)
         return None
+
+    def _take_known(self) -> WorkingSet:
+        """The rows to work on. They evolve, and are put back once the transaction has committed."""
+        known, self._known = self._known, None
+        generation = self._store.generation
+        if known is None or generation != self._generation:
+            self._generation = generation
+            return WorkingSet()
+        return known
 
     def _finish(self, outcome: Outcome) -> None:
         for served in outcome.parking.served:
@@ -244,7 +261,7 @@ class Sequencer:
         changes = outcome.changes
         touched = {
             row.token
-            for rows in (changes.new_tokens, changes.tokens, changes.positions)
+            for rows in (changes.new_tokens, changes.tokens, changes.moves, changes.positions)
             for row in rows
         }
         self._send(outcome.answers, touched)
@@ -291,6 +308,7 @@ class Sequencer:
         Nothing is decided before that is known, however often the database fails to tell it.
         """
         if self._behind:
+            self._known = None
             self._ids.raise_to(self._store.next_ids())
             self._behind = False
             self._answer_empty(self._parked.drain())

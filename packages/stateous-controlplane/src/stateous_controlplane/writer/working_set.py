@@ -1,9 +1,20 @@
-"""The rows that a batch works on: families as they were loaded, evolving with each decision."""
+"""The rows that batches work on: families as they were loaded, evolving with each decision.
+
+They are kept from one batch to the next, so that most batches load nothing. Why that is right: one
+control plane writes to a database, and this set has seen everything that it has committed. A family
+is here as a whole or not at all, as :class:`~stateous_controlplane.store.port.Needs` describes it;
+so what is known here is what a load would bring. Its owner throws the set away when that may be
+wrong: after a transaction that did not commit, or maybe did, and once somebody else may have written
+(:attr:`~stateous_controlplane.store.port.Store.generation`).
+
+A family is let go when its top token has ended, and the one that was used least recently when there
+is too much. What the engine never looks at again goes at the end of each batch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.commands import (
@@ -17,42 +28,71 @@ from stateous_controlplane.engine.commands import (
 )
 from stateous_controlplane.engine.effects import Effects
 from stateous_controlplane.engine.family import Family, Vicinity
-from stateous_controlplane.engine.rows import Entry, Held, Task, Timer, Token
+from stateous_controlplane.engine.rows import Task, Token
 from stateous_controlplane.engine.start import possible_parent
-from stateous_controlplane.store.port import Changes, Loaded, Remembered
+from stateous_controlplane.store.port import Loaded, Needs, Remembered
+from stateous_controlplane.writer.ready import ReadyTasks
+
+#: What the families that are kept may weigh together, in bytes, counted roughly.
+MAX_WEIGHT: Final = 24 * 1024 * 1024
+#: A family that weighs more is not kept.
+_MAX_FAMILY_WEIGHT: Final = 256 * 1024
+#: A row without its texts, and how much larger a text is that has been decoded.
+_ROW_WEIGHT: Final = 1024
+_DECODED: Final = 8
+#: Supervisors whose last claim is known.
+_MAX_SUPERVISORS: Final = 4096
 
 
 @dataclass(slots=True)
 class WorkingSet:
-    """Families by their top token, found by whatever a command names.
-
-    :meth:`accept` lets a family evolve and keeps account of what has to be written.
-    """
+    """Families by their top token, found by whatever a command names."""
 
     tokens: dict[str, Token] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
-    remembered: dict[str, Remembered] = field(default_factory=dict)
+    #: The last request of each supervisor that got something; None when it is known to have none.
+    remembered: dict[str, Remembered | None] = field(default_factory=dict)
+    #: Ids that were looked up in this batch, folded, and whether they are taken.
+    looked_up: dict[str, bool] = field(default_factory=dict)
+    ready: ReadyTasks = field(init=False)
+    max_weight: int = MAX_WEIGHT
+    # In the order of their last use.
     _families: dict[str, Family] = field(default_factory=dict)
+    _weights: dict[str, int] = field(default_factory=dict)
+    _weight: int = 0
+    _used: set[str] = field(default_factory=set)
     _timer_tops: dict[int, str] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
-    _looked_up: set[str] = field(default_factory=set)
-    # What has to be written.
-    _created: set[str] = field(default_factory=set)
-    _moved: set[str] = field(default_factory=set)
-    _positioned: set[str] = field(default_factory=set)
-    _new_tasks: set[int] = field(default_factory=set)
-    _changed_tasks: set[int] = field(default_factory=set)
-    _new_timers: set[int] = field(default_factory=set)
-    _timers: dict[int, Timer] = field(default_factory=dict)
-    _entries: list[Entry] = field(default_factory=list)
-    _memory: dict[tuple[str, str, str], JsonText | None] = field(default_factory=dict)
-    _forgotten: set[str] = field(default_factory=set)
-    _held: dict[tuple[str, int], Held] = field(default_factory=dict)
-    _released: set[tuple[str, int]] = field(default_factory=set)
-    _granted: dict[str, Remembered] = field(default_factory=dict)
+    # Tokens that began here: what is not known of their memory is not there.
+    _begun: set[str] = field(default_factory=set)
 
-    def absorb(self, loaded: Loaded) -> None:
+    def __post_init__(self) -> None:
+        self.ready = ReadyTasks(self.tasks)
+
+    # ── loading ─────────────────────────────────────────────────────────
+
+    def lacking(self, needs: Needs) -> Needs:
+        """What of ``needs`` has to be loaded, because it is not known here."""
+        tokens, tasks, timers = self.tokens, self.tasks, self._timer_tops
+        return Needs(
+            tokens={each for each in needs.tokens if each not in tokens},
+            folded=needs.folded,
+            tasks={each for each in needs.tasks if each not in tasks},
+            timers={each for each in needs.timers if each not in timers},
+            keys=needs.keys,
+            supervisors={each for each in needs.supervisors if each not in self.remembered},
+            queues=self.ready.lacking(needs.queues),
+            memory_of={each for each in needs.memory_of if not self._memory_known(each)},
+            held=needs.held,
+        )
+
+    def _memory_known(self, task: int) -> bool:
+        row = self.tasks.get(task)
+        return row is not None and self.memory(row.token, row.state) is not None
+
+    def absorb(self, needs: Needs, loaded: Loaded) -> None:
         """Take in what a load found. A row that is known already has evolved since, and stays."""
+        known = self._families.keys() & {token.top for token in loaded.tokens.values()}
         for token in loaded.tokens.values():
             if token.token not in self.tokens:
                 self.tokens[token.token] = token
@@ -67,15 +107,26 @@ class WorkingSet:
                 self._timer_tops[timer.id] = top
                 self._family(top).timers[timer.id] = timer
         for top, holding in loaded.holding.items():
-            self._family(top).holding = holding
+            if top not in known:
+                self._family(top).holding = holding
         for held in loaded.held:
             self._family(held.top).held[held.token, held.seq] = held
         for (token_id, key), use in loaded.keys.items():
             self._family(self._top(token_id)).keys[token_id, key] = use
-        for (token_id, state), memory in loaded.memory.items():
-            self._family(self._top(token_id)).memory[token_id, state] = memory
+        for place, memory in loaded.memory.items():
+            self._family(self._top(place[0])).memory.setdefault(place, memory)
+        for supervisor in needs.supervisors:
+            self.remembered[supervisor] = loaded.remembered.get(supervisor)
         self._ids.update(loaded.ids)
-        self.remembered.update(loaded.remembered)
+        for folded in needs.folded:
+            self.looked_up[folded] = folded in self._ids
+        self.ready.add_loaded(needs.queues, loaded)
+
+    def note_memory(self, places: dict[tuple[str, str], dict[str, JsonText]]) -> None:
+        """These places were looked up, and have not been written since."""
+        for place, memory in places.items():
+            if self.tokens[place[0]].status.live:
+                self._family(self._top(place[0])).memory.setdefault(place, memory)
 
     # ── finding ─────────────────────────────────────────────────────────
 
@@ -107,27 +158,16 @@ class WorkingSet:
             possible_parent=None if written is None else self.tokens.get(written),
         )
 
-    def note_looked_up(self, folded: Iterable[str]) -> None:
-        """These ids were looked up: from now on it is known whether they are taken."""
-        self._looked_up.update(folded)
-
-    @property
-    def looked_up(self) -> Mapping[str, bool]:
-        """Each id that was looked up, and whether it is taken."""
-        return {folded: folded in self._ids for folded in self._looked_up}
-
-    def graphs(self) -> set[str]:
-        """The checksums of the documents that the tokens are pinned to."""
-        return {token.graph for token in self.tokens.values()}
-
-    def memory_in_batch(self, token: str, state: str) -> dict[str, JsonText] | None:
-        """The memory there, when the batch has loaded it or when it went with its token."""
-        return self._family(self._top(token)).memory.get((token, state))
+    def memory(self, token: str, state: str) -> dict[str, JsonText] | None:
+        """The memory there, when it is known."""
+        memory = self._family(self._top(token)).memory.get((token, state))
+        return {} if memory is None and token in self._begun else memory
 
     def _family(self, top: str) -> Family:
         family = self._families.get(top)
         if family is None:
             family = self._families[top] = Family()
+        self._used.add(top)
         return family
 
     def _top(self, token: str) -> str:
@@ -136,66 +176,101 @@ class WorkingSet:
     # ── evolving ────────────────────────────────────────────────────────
 
     def accept(self, family: Family, effects: Effects) -> None:
-        """Let ``family`` evolve, and keep account of what has to be written."""
+        """Let ``family`` evolve; one that begins gets its place here."""
         family.evolve(effects)
         for token in effects.tokens.values():
             self.tokens[token.token] = token
-            self._families.setdefault(token.top, family)
-            self._positioned.add(token.token)
         for created in effects.created:
-            self._ids[created.lower()] = created
-        self._created |= effects.created
-        self._moved |= effects.moved
-        first_new = self._highest(effects.tasks, effects.new_tasks)
-        for task in effects.tasks.values():
-            self.tasks[task.id] = task
-            self._changed_tasks.add(task.id)
-            if task.id >= first_new:
-                self._new_tasks.add(task.id)
-        first_new = self._highest(effects.timers, effects.new_timers)
+            folded = created.lower()
+            self._families.setdefault(self._top(created), family)
+            self._used.add(self._top(created))
+            self._begun.add(created)
+            self._ids[folded] = created
+            if folded in self.looked_up:
+                self.looked_up[folded] = True
+        self.tasks.update(effects.tasks)
         for timer in effects.timers.values():
-            self._timers[timer.id] = timer
             self._timer_tops[timer.id] = self._top(timer.token)
-            if timer.id >= first_new:
-                self._new_timers.add(timer.id)
-        self._entries += effects.entries
-        self._memory.update(effects.memory)
-        self._forgotten |= effects.forgotten
-        self._held.update({(each.token, each.seq): each for each in effects.held})
-        # What came and went in one batch was never on record.
-        self._released |= {place for place in effects.released if place not in self._held}
-        for place in effects.released:
-            self._held.pop(place, None)
 
-    @staticmethod
-    def _highest(ids: Iterable[int], new: int) -> int:
-        # The new rows of one decision have the highest ids of it.
-        return sorted(ids)[-new] if new else 2**63
+    # ── from batch to batch ─────────────────────────────────────────────
 
-    def remember(self, supervisor: str, granted: Remembered) -> None:
-        """Remember a claim that got something, in place of the supervisor's last one."""
-        self.remembered[supervisor] = granted
-        self._granted[supervisor] = granted
+    def settle(self) -> None:
+        """The batch has committed: keep what the next ones may need, and let go of the rest."""
+        self.ready.settle()
+        for top in self._used:
+            self._settle(top)
+        self._used.clear()
+        self._ids.clear()
+        self.looked_up.clear()
+        while self._weight > self.max_weight:
+            self._let_go(next(iter(self._families)))
+        while len(self.remembered) > _MAX_SUPERVISORS:
+            del self.remembered[next(iter(self.remembered))]
 
-    def changes(self) -> Changes:
-        """The net effects of all that was accepted: each row once, as it is now."""
-        moved = self._moved - self._created
-        return Changes(
-            new_tokens=[self.tokens[each] for each in self._created],
-            tokens=[self.tokens[each] for each in moved],
-            positions=[self.tokens[each] for each in self._positioned - moved - self._created],
-            new_tasks=[self.tasks[each] for each in sorted(self._new_tasks)],
-            tasks=[self.tasks[each] for each in self._changed_tasks - self._new_tasks],
-            new_timers=[self._timers[each] for each in sorted(self._new_timers)],
-            timers=[timer for each, timer in self._timers.items() if each not in self._new_timers],
-            entries=self._entries,
-            memory={
-                place: value
-                for place, value in self._memory.items()
-                if place[0] not in self._forgotten
-            },
-            forgotten=self._forgotten,
-            held=list(self._held.values()),
-            released=self._released,
-            remembered=self._granted,
-        )
+    def _settle(self, top: str) -> None:
+        family = self._families.pop(top)
+        self._families[top] = family
+        self._weight -= self._weights.pop(top, 0)
+        family.keys.clear()
+        family.held.clear()
+        row = family.tokens.get(top)
+        if row is None or not row.status.live:
+            self._let_go(top)
+            return
+        self._prune(family)
+        weight = _weight_of(family)
+        if weight > _MAX_FAMILY_WEIGHT:
+            self._let_go(top)
+            return
+        self._weights[top] = weight
+        self._weight += weight
+
+    def _prune(self, family: Family) -> None:
+        """Let go of what no load would bring: ended tokens of the past, closed tasks and timers."""
+        for task in [each for each in family.tasks.values() if not each.status.open]:
+            del family.tasks[task.id], self.tasks[task.id]
+            self.ready.forget(task)
+        for timer in [each for each in family.timers.values() if not each.pending]:
+            del family.timers[timer.id], self._timer_tops[timer.id]
+        for token in [each for each in family.tokens.values() if _is_past(family, each)]:
+            del family.tokens[token.token], self.tokens[token.token]
+            self._begun.discard(token.token)
+            for place in [each for each in family.memory if each[0] == token.token]:
+                del family.memory[place]
+
+    def _let_go(self, top: str) -> None:
+        family = self._families.pop(top)
+        self._weight -= self._weights.pop(top, 0)
+        for token in family.tokens:
+            del self.tokens[token]
+            self._begun.discard(token)
+        for task in family.tasks.values():
+            del self.tasks[task.id]
+            if not task.ready:
+                self.ready.forget(task)
+        for timer in family.timers:
+            del self._timer_tops[timer]
+
+
+def _is_past(family: Family, token: Token) -> bool:
+    """Whether it has ended, and is no child of a live token's current visit."""
+    if token.status.live:
+        return False
+    parent = family.tokens.get(token.parent or "")
+    return (
+        parent is None
+        or not parent.status.live
+        or (parent.state, parent.visit) != (token.parent_state, token.parent_visit)
+    )
+
+
+def _weight_of(family: Family) -> int:
+    rows = len(family.tokens) + len(family.tasks) + len(family.timers)
+    texts = 0
+    for token in family.tokens.values():
+        texts += len(token.context.text) + len(token.entered_by.text)
+    for timer in family.timers.values():
+        texts += len(timer.payload.text) if timer.payload is not None else 0
+    for memory in family.memory.values():
+        texts += sum(len(value.text) for value in memory.values())
+    return rows * _ROW_WEIGHT + texts * _DECODED

@@ -53,6 +53,16 @@ LOCK_QUEUED: Final = (
     "WHERE task.queue = asked.queue AND task.ready ORDER BY task.queued_at, task.id "
     "LIMIT asked.count FOR UPDATE OF top SKIP LOCKED) AS queued"
 )
+#: The same without locks: what :data:`LOCK_QUEUED` gives when nobody else has any.
+QUEUED: Final = (
+    "SELECT asked.queue, queued.queued_at, queued.id "
+    "FROM unnest(%s::text[], %s::bigint[]) AS asked (queue, count) CROSS JOIN LATERAL ("
+    "SELECT task.id, task.queued_at FROM tasks AS task "
+    "CROSS JOIN LATERAL (SELECT one.top FROM tokens AS one WHERE one.token = task.token "
+    "AND one.kind || '' = 'token' OFFSET 0) AS own "
+    "WHERE task.queue = asked.queue AND task.ready ORDER BY task.queued_at, task.id "
+    "LIMIT asked.count) AS queued"
+)
 REMEMBERED: Final = (
     "SELECT supervisor, request, task, attempt, EXISTS ("
     "SELECT 1 FROM tasks WHERE id = claims.task AND attempt = claims.attempt "

@@ -102,6 +102,7 @@ class PostgresTransaction:
         if needs.queues:
             counts = (texts(needs.queues), numbers(needs.queues.values()))
             asked["queued"] = (statements.LOCK_QUEUED, counts)
+            asked["places"] = (statements.QUEUED, counts)
         if needs.supervisors:
             asked["remembered"] = (statements.REMEMBERED, (texts(needs.supervisors),))
         if needs.held:
@@ -129,8 +130,7 @@ class PostgresTransaction:
             tasks.add(task)
             named.add(token)
             tops.add(top)
-        for places in found.queued.values():
-            places.sort()
+        _note_passed_over(answers.get("places", ()), found)
         tasks |= _remembered(answers.get("remembered", ()), found)
         for token, seq, top, arrival, at, data in answers.get("held", ()):
             held = held_event(token, seq, top, arrival, moment_of(at), JsonText(data))
@@ -222,6 +222,16 @@ def _sources(needs: Needs) -> dict[str, str]:
             needs.tokens | needs.held | {token for token, _ in needs.sends}
         )
     return sources
+
+
+def _note_passed_over(places: Collection[Row], found: Loaded) -> None:
+    """Put the queues in order, and note those of which some places could not be locked."""
+    there: dict[str, list[Queued]] = defaultdict(list)
+    for queue, queued_at, task in places:
+        there[queue].append(Queued(moment_of(queued_at), task))
+    for places_of in (*found.queued.values(), *there.values()):
+        places_of.sort()
+    found.passed_over = {queue for queue in there if there[queue] != found.queued.get(queue)}
 
 
 def _pairs(pairs: Collection[tuple[str, str]]) -> tuple[str, str]:
