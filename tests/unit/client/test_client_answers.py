@@ -63,6 +63,14 @@ GRANT = {
     "context": {},
     "memory": {},
 }
+JOB = {key: value for key, value in GRANT.items() if key != "context"} | {
+    "machine": "review",
+    "job": "pricing",
+    "input": None,
+    "timeout": 300,
+}
+ROUTINE = JOB | {"routine": "price"}
+SCRIPT = JOB | {"script": {"path": "draft.js", "source": "return 1"}}
 TASK = {"task": 1, "token": "T-1", "status": "waiting", "claimed_by": None}
 EVENT = calls.fire("T-1", "done", None, key=None)
 CLAIM = calls.claim("box", ["a"], (), request=None, wait=0)
@@ -104,6 +112,8 @@ def answer(status: int, value: Any = None, **headers: str) -> Answer:
         (calls.history("T-1"), answer(200, [ENTRY]), [ENTRY]),
         (calls.history("T-1"), answer(200, []), []),
         (CLAIM, answer(200, GRANT), GRANT),
+        (CLAIM, answer(200, ROUTINE), ROUTINE),
+        (CLAIM_MANY, answer(200, {"tasks": [SCRIPT, GRANT]}), [SCRIPT, GRANT]),
         (CLAIM, answer(204), None),
         (CLAIM_MANY, answer(200, {"tasks": [GRANT]}), [GRANT]),
         (CLAIM_MANY, answer(200, {"tasks": []}), []),

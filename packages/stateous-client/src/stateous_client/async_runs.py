@@ -118,3 +118,8 @@ class AsyncRuns(AsyncShell, RunMethods):
 
     def iter_graphs(self, *, page: int = 100) -> AsyncIterator[Graph]:
         return self._walk(self._dialogue.pages(run_calls.graphs(limit=page)))
+
+    async def emits(
+        self, task: int, supervisor: str, attempt: int, first: int, values: list[dict[str, Any]]
+    ) -> None:
+        return await self._do(run_calls.emits(task, supervisor, attempt, first, values))

@@ -145,3 +145,12 @@ class RunMethods(Documented):
     @abstractmethod
     def iter_graphs(self, *, page: int = 100) -> Any:
         """All documents on record, fetched in pages of ``page``."""
+
+    @abstractmethod
+    def emits(
+        self, task: int, supervisor: str, attempt: int, first: int, values: list[dict[str, Any]]
+    ) -> Any:
+        """Tell the values that an attempt at a job emitted, each ``{"event", "data"}``.
+
+        They are numbered within the attempt, ``first`` and up; those taken before are passed by.
+        """

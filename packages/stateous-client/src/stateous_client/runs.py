@@ -118,3 +118,8 @@ class Runs(Shell, RunMethods):
 
     def iter_graphs(self, *, page: int = 100) -> Iterator[Graph]:
         return self._walk(self._dialogue.pages(run_calls.graphs(limit=page)))
+
+    def emits(
+        self, task: int, supervisor: str, attempt: int, first: int, values: list[dict[str, Any]]
+    ) -> None:
+        return self._do(run_calls.emits(task, supervisor, attempt, first, values))

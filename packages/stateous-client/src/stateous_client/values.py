@@ -54,17 +54,34 @@ class EnteredBy(TypedDict):
     payload: NotRequired[dict[str, Any]]
 
 
+class ScriptSource(TypedDict):
+    """A script, and the path that its chart's document knows it by."""
+
+    path: str
+    source: str
+
+
 class Grant(TypedDict):
-    """A task that the claiming supervisor may work on until its lease ends."""
+    """A task that the claiming supervisor may work on until its lease ends.
+
+    A workflow's has ``context`` and ``entered_by``. A run's has ``machine``, ``job``, ``input``,
+    ``timeout`` in seconds, and what the job is: ``routine`` or ``script``.
+    """
 
     task: int
     token: str
     state: str
     visit: int
     attempt: int
-    context: dict[str, Any]
     memory: dict[str, Any]
+    context: NotRequired[dict[str, Any]]
     entered_by: NotRequired[EnteredBy]
+    machine: NotRequired[str]
+    job: NotRequired[str]
+    input: NotRequired[Any]
+    timeout: NotRequired[float]
+    routine: NotRequired[str]
+    script: NotRequired[ScriptSource]
 
 
 class Task(TypedDict):

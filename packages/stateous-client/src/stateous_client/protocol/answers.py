@@ -113,9 +113,15 @@ def _is_entry(value: object) -> bool:
 
 
 def _is_grant(value: object) -> bool:
-    return has(
-        value, task=int, token=str, state=str, visit=int, attempt=int, context=dict, memory=dict
-    )
+    if not has(value, task=int, token=str, state=str, visit=int, attempt=int, memory=dict):
+        return False
+    return has(value, context=dict) or _is_job(value)
+
+
+def _is_job(value: object) -> bool:
+    if not has(value, machine=str) or not isinstance(value, dict) or "input" not in value:
+        return False
+    return has(value, routine=str) or has(value.get("script"), path=str, source=str)
 
 
 def nothing(_answer: Answer) -> None:
