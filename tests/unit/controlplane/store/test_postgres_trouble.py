@@ -311,6 +311,31 @@ def test_who_stops_does_not_wait_for_locks(database: OnPostgres, store: Postgres
     assert database.query("SELECT serving FROM control_plane") == [(None,)]
 
 
+def test_who_stops_does_not_wait_to_renew_the_hold(
+    database: OnPostgres, store: PostgresStore
+) -> None:
+    ended: list[float] = []
+
+    def renew() -> None:
+        began = time.monotonic()
+        with pytest.raises(DatabaseBusy):
+            store.renew_hold(HOLDER, after(60))
+        ended.append(time.monotonic() - began)
+
+    with database.locked():
+        thread = threading.Thread(target=renew)
+        thread.start()
+        while not database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"):
+            time.sleep(0.01)
+        store.stop_waiting()
+        thread.join(20)
+        renew()
+        assert len(ended) == 2
+        assert max(ended) < 5
+    store.give_up_hold(HOLDER)
+    assert database.query("SELECT serving FROM control_plane") == [(None,)]
+
+
 # ── the hold ────────────────────────────────────────────────────────────
 
 

@@ -43,6 +43,8 @@ _GIVE_UP: Final = (
     "UPDATE control_plane SET serving = NULL, since = NULL WHERE id = 1 AND serving = %s"
 )
 
+#: Once the control plane stops, a renewal does not wait for another program's lock.
+_NO_WAIT: Final = "SET lock_timeout = '1ms'"
 # A graceful stop does not wait for another program's lock as long as a command does.
 _STOPPING_LIMITS: Final = "SET lock_timeout = '2s'; SET statement_timeout = '2s'"
 
@@ -92,14 +94,23 @@ class SessionHold:
                 "restore it from a backup"
             )
 
-    def renew(self, name: str, now: datetime) -> HoldState:
+    @property
+    def connection(self) -> Connection | None:
+        """The connection that has the lock, or tries to get it."""
+        return self._connection
+
+    def renew(self, name: str, now: datetime, *, wait: bool = True) -> HoldState:
         """Find out whether the hold is still ours, and renew the row when that is due.
+
+        ``wait``: for another program's lock on the row, as long as a command does.
 
         Raises:
             CommitUnknown: the row was free, and may have our name now.
             DatabaseBusy: it cannot be found out now.
         """
         try:
+            if not wait:
+                self._connected().execute(_NO_WAIT)
             return self._renew(name, now)
         except psycopg.Error as error:
             raise self._server.failure(error) from error

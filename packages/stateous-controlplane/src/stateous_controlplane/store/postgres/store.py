@@ -145,7 +145,11 @@ class PostgresStore:
         Raises:
             DatabaseBusy: it does not answer now.
         """
-        return self._hold.renew(holder, now)
+        self._idle.clear()
+        try:
+            return self._hold.renew(holder, now, wait=not self._stopping)
+        finally:
+            self._idle.set()
 
     def give_up_hold(self, holder: str) -> None:
         """Clear the row when it is ours, and free the lock whatever happens."""
@@ -289,12 +293,21 @@ class PostgresStore:
         return self._rounds
 
     def stop_waiting(self) -> None:
-        """Let a transaction that waits for a lock give up; those to come do not wait at all."""
+        """Let whatever waits for a lock give up; what is to come does not wait at all.
+
+        The writer's thread is in a transaction or renews the hold. A connection that waits for
+        nothing is not disturbed when it is told to cancel.
+        """
         self._stopping = True
         rounds = self._rounds
-        if rounds is not None and not self._idle.wait(_STOP_PATIENCE):
-            with contextlib.suppress(psycopg.Error):
-                rounds.connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
+        if not self._idle.wait(_STOP_PATIENCE):
+            for connection in (
+                None if rounds is None else rounds.connection,
+                self._hold.connection,
+            ):
+                if connection is not None:
+                    with contextlib.suppress(psycopg.Error):
+                        connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
 
     def reads(self) -> PostgresReads:
         """Reads of this database, on connections of their own."""
