@@ -203,3 +203,46 @@ def test_nothing_is_recalled_when_nothing_was_asked_or_all_was_answered_or_the_s
     aborting.stop()
     aborting.stop()
     assert aborting.next_claim(0) == Over()
+
+
+# While the outbox cannot be written
+
+
+def test_while_the_outbox_refuses_nothing_is_claimed_and_what_is_held_stays_so():
+    it = session()
+    it.next_claim(0)
+    it.claim_answered(0, granted(FIRST))
+    it.outbox_refuses()
+    assert it.next_claim(0) == Rest(None)
+    assert it.ended(1, FIRST)
+    assert it.next_claim(1) == Rest(None)
+    assert it.held == tuple(granted(FIRST)), "its report waits, and its lease is renewed"
+    it.outbox_takes()
+    assert it.next_claim(2) == Ask("r2", 2)
+
+
+def test_what_a_claim_that_was_cut_was_granted_is_asked_for_until_an_answer_comes():
+    it = session()
+    assert it.next_claim(0) == Ask("r1", 2)
+    it.outbox_refuses()
+    assert it.next_claim(0.5) == Recall("r1")
+    it.claim_unanswered(1)
+    assert it.next_claim(1.5) == Rest(0.5)
+    assert it.next_claim(2) == Recall("r1")
+    assert it.claim_answered(2.5, granted(FIRST)) == [FIRST]
+    assert it.next_claim(2.5) == Rest(None)
+
+
+def test_a_claim_without_an_answer_is_repeated_once_the_outbox_takes_messages_again():
+    it = session()
+    it.next_claim(0)
+    it.outbox_refuses()
+    it.outbox_takes()
+    assert it.next_claim(1) == Ask("r1", 2)
+
+
+def test_a_stop_while_the_outbox_refuses_ends_the_claims():
+    it = session()
+    it.outbox_refuses()
+    it.stop()
+    assert it.next_claim(0) == Over()

@@ -149,6 +149,6 @@ class Attempts:
     def _look(self, attempt: Attempt, written: Future[Message]) -> None:
         error = written.exception()
         if error is not None:
-            # Without the disk the attempt cannot be reported safely: its lease's end settles it.
+            # What cannot be kept cannot be reported safely: the end of its lease settles it.
             _log.error("task %d: its report is lost: %s", attempt.task, error)
             self._post(self.settled, attempt)

@@ -1,4 +1,4 @@
-"""The outbox: an SQLite file that holds every message until the control plane has answered it.
+"""The outbox: holds every message on disk until the control plane has answered it.
 
 The protocol (`docs/spec/authoring.md` 8.6):
 
@@ -8,59 +8,53 @@ The protocol (`docs/spec/authoring.md` 8.6):
   carry their attempt, and an attempt ends with its first report.
 * Ids only grow (``AUTOINCREMENT``), also after the rows that had them are gone. The order of ids is
   the order in which a task's messages are sent.
-* **One supervisor a folder.** The file is locked as long as it is open, by SQLite itself
-  (``locking_mode = EXCLUSIVE``), so the lock ends with the process, however it ends.
 * **Group commit.** One thread writes. Whatever was asked for while it wrote the last transaction is
   the next one: n routines that write at once wait for one commit, not for n. A batch that fails is
   done again one by one, so that a message that cannot be written harms only itself.
+* **A disk that takes nothing is waited for.** From the first write that it refuses on, all writes
+  are kept in memory, in order, and tried again with back-off, behind a write that proves room for
+  more than them: so the disk is not full again with the next message. Who claims is told when that
+  begins and ends. Only what a routine waits for fails at once: it can do something about it.
 * **It belongs to one process.** A child that a routine forks has the file's descriptor and none of
   the threads; what it puts is refused there, because nobody would ever write it.
-
-The file keeps SQLite's rollback journal: with a lock that nobody shares, a WAL has nothing to give.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import sqlite3
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Final, TypeAlias, assert_never, cast
+from typing import Final, TypeAlias, assert_never
 
-from stateous.errors import JsonError
-from stateous.json import read_json, write_json
+from stateous_supervisor.backoff import Backoff
 from stateous_supervisor.crashpoints import reached
 from stateous_supervisor.errors import OutboxError
-from stateous_supervisor.messages import Attempt, Draft, Kind, Message
-
-VERSION: Final = 1
-
-_TABLE: Final = """
-CREATE TABLE messages (
-    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
-    task INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    token TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('report', 'note', 'memory', 'emit')),
-    body TEXT NOT NULL,
-    created_at TEXT NOT NULL
+from stateous_supervisor.messages import Attempt, Draft, Message
+from stateous_supervisor.outbox_file import (
+    insert,
+    is_of_disk,
+    open_file,
+    prove_room,
+    roll_back,
+    rows_of,
 )
-"""
-_INSERT: Final = (
-    "INSERT INTO messages (task, attempt, token, kind, body, created_at) VALUES (?, ?, ?, ?, ?, ?)"
-)
-_KINDS: Final = frozenset({"report", "note", "memory"})
+from stateous_supervisor.pace import Pace
+
 # Bounds the memory of a transaction, not its latency: a batch is what came during the last one.
 _MOST_AT_ONCE: Final = 500
-# By the rights that the process has now, where the system can tell.
-_EFFECTIVE: Final = os.access in os.supports_effective_ids
+# Bounds the memory of what a disk refuses: what comes above it fails at once.
+_MOST_KEPT: Final = 10_000
+# A disk counts as writable when it has room for so many bytes, besides what is kept.
+_ROOM: Final = 64 * 1024
 
 _log = logging.getLogger("stateous.supervisor")
 
@@ -68,6 +62,7 @@ _log = logging.getLogger("stateous.supervisor")
 @dataclass(frozen=True, slots=True)
 class _Put:
     draft: Draft
+    keep: bool
     done: Future[Message]
 
 
@@ -91,6 +86,14 @@ class _Forget:
 _Write: TypeAlias = _Put | _Replace | _Remove | _Forget
 
 
+class _Hurry:
+    """Keep nothing from now on."""
+
+
+class _End:
+    """Nothing comes behind this."""
+
+
 class Outbox:
     """The open, locked outbox of a folder. Its methods may be called from any thread.
 
@@ -103,17 +106,30 @@ class Outbox:
         path: Path,
         *,
         written: Callable[[Sequence[Message]], None],
+        refuses: Callable[[str | None], None],
         clock: Callable[[], datetime],
+        pace: Pace,
     ) -> None:
         self._connection = connection
+        self.path = path
         self._written = written
+        self._tell = refuses
         self._clock = clock
+        self._backoff_steps = pace.backoff
         self._process = os.getpid()
-        self.left = _rows(connection, path)
-        self._writes: SimpleQueue[_Write | None] = SimpleQueue()
+        self.left = rows_of(connection, path)
+        #: Why the disk takes nothing now; None while it does.
+        self.refusal: str | None = None
+        # What the disk has refused, and whatever came behind it, in order.
+        self._kept: deque[_Write] = deque()
+        self._holding = False
+        self._backoff = Backoff(self._backoff_steps)
+        self._next_try = 0.0
+        self._hurried = False
+        self._writes: SimpleQueue[_Write | _Hurry | _End] = SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
-        self._writer = threading.Thread(target=self._write, name="outbox", daemon=True)
+        self._writer = threading.Thread(target=self._run, name="outbox", daemon=True)
         self._writer.start()
 
     @classmethod
@@ -122,55 +138,43 @@ class Outbox:
         folder: Path,
         *,
         written: Callable[[Sequence[Message]], None],
+        refuses: Callable[[str | None], None] = lambda _: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        pace: Pace | None = None,
     ) -> Outbox:
         """Open ``folder/.stateous/outbox.db``, made if it is absent, and lock it.
 
-        ``written`` is called on the writer's thread with what was put in each transaction, in
-        order, once it is on disk; replacements are not among it.
+        Both callbacks come on the writer's thread. ``written`` gets what was put in each
+        transaction, in order, once it is on disk; replacements are not among it. ``refuses`` gets
+        why the disk takes nothing, once when that begins, and None when it is over.
 
         Raises:
             OutboxError: another supervisor has it; a newer Stateous made it; it is no outbox.
         """
-        path = folder / ".stateous" / "outbox.db"
+        connection, path = open_file(folder)
         try:
-            path.parent.mkdir(exist_ok=True)
-        except OSError as error:
-            raise OutboxError(f"cannot make {path.parent}: {error.strerror}") from error
-        # SQLite would make it 0644 at most. Here the umask decides whether a group shares it.
-        with contextlib.suppress(OSError):
-            path.touch(exist_ok=False)
-        # SQLite opens what may only be read without a word, and its lock then keeps nobody out.
-        if path.exists() and not os.access(path, os.W_OK, effective_ids=_EFFECTIVE):
-            raise OutboxError(f"cannot write the outbox {path}: Permission denied")
-        try:
-            connection = sqlite3.connect(
-                path, timeout=0, isolation_level=None, check_same_thread=False
+            return cls(
+                connection,
+                path,
+                written=written,
+                refuses=refuses,
+                clock=clock,
+                pace=pace if pace is not None else Pace(),
             )
-            try:
-                _lock(connection)
-                _migrate(connection, path)
-                return cls(connection, path, written=written, clock=clock)
-            except BaseException:
-                connection.close()
-                raise
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise OutboxError(
-                    f"another supervisor runs on {folder} now: stop it, or use another folder"
-                ) from None
-            raise OutboxError(f"cannot open the outbox {path}: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise OutboxError(f"cannot open the outbox {path}: {error}") from error
+        except BaseException:
+            connection.close()
+            raise
 
-    def put(self, draft: Draft) -> Future[Message]:
+    def put(self, draft: Draft, *, keep: bool = True) -> Future[Message]:
         """Write a message; the future has it once it is on disk, or the error that kept it off.
+
+        Without ``keep`` it fails at once while the disk takes nothing, and is not written later.
 
         Raises:
             OutboxError: the outbox is closed.
         """
         done = _promise()
-        self._enqueue(_Put(draft, done))
+        self._enqueue(_Put(draft, keep, done))
         return done
 
     def replace(self, message: Message, draft: Draft) -> Future[Message]:
@@ -191,12 +195,18 @@ class Outbox:
         """The attempt is lost: its messages leave the disk with the next transaction."""
         self._enqueue(_Forget(attempt))
 
+    def hurry(self) -> None:
+        """The supervisor stops: what the disk refuses is tried once more, then fails."""
+        with self._closing:
+            if not self._closed:
+                self._writes.put(_Hurry())
+
     def close(self) -> None:
         """Finish what was asked for, close the file and give up the lock. May be called twice."""
         with self._closing:
             if not self._closed:
                 self._closed = True
-                self._writes.put(None)
+                self._writes.put(_End())
         self._writer.join()
 
     def _enqueue(self, write: _Write) -> None:
@@ -207,27 +217,48 @@ class Outbox:
                 raise OutboxError("the outbox is closed: the supervisor has stopped")
             self._writes.put(write)
 
-    def _write(self) -> None:
+    # ── on the writer's thread ──────────────────────────────────────────
+
+    def _run(self) -> None:
         try:
-            while (first := self._writes.get()) is not None:
-                batch = [first]
-                ended = False
-                while len(batch) < _MOST_AT_ONCE:
-                    try:
-                        more = self._writes.get_nowait()
-                    except Empty:
-                        break
-                    if more is None:
-                        ended = True
-                        break
-                    batch.append(more)
+            self._try_room()
+            while True:
+                batch, ended = self._next()
                 self._commit(batch)
+                self._hurried |= ended
+                if self._holding and (self._hurried or time.monotonic() >= self._next_try):
+                    self._try_again()
                 if ended:
                     return
         finally:
             self._connection.close()
 
+    def _next(self) -> tuple[list[_Write], bool]:
+        """What was asked for, and whether that is all; nothing when it is time to try again."""
+        batch: list[_Write] = []
+        wait = max(0.0, self._next_try - time.monotonic()) if self._holding else None
+        while len(batch) < _MOST_AT_ONCE:
+            try:
+                write = self._writes.get_nowait() if batch else self._writes.get(timeout=wait)
+            except Empty:
+                break
+            match write:
+                case _End():
+                    return batch, True
+                case _Hurry():
+                    self._hurried = True
+                    break
+                case _:
+                    batch.append(write)
+        return batch, False
+
     def _commit(self, batch: Sequence[_Write]) -> None:
+        if not batch:
+            return
+        if self._holding:
+            for write in batch:
+                self._keep(write)
+            return
         _pass("before", batch)
         try:
             new = self._transact(batch)
@@ -235,8 +266,11 @@ class Outbox:
             if len(batch) > 1:
                 for write in batch:
                     self._commit([write])
+            elif is_of_disk(error):
+                self._refused(error)
+                self._keep(batch[0])
             else:
-                _fail(batch[0], error)
+                _fail(batch[0], str(error))
             return
         _pass("after", batch)
         put = [message for write, message in new if isinstance(write, _Put)]
@@ -247,51 +281,66 @@ class Outbox:
 
     def _transact(self, batch: Sequence[_Write]) -> list[tuple[_Put | _Replace, Message]]:
         new: list[tuple[_Put | _Replace, Message]] = []
-        self._connection.execute("BEGIN")
+        execute = self._connection.execute
+        execute("BEGIN")
         try:
             for write in batch:
                 match write:
                     case _Put(draft):
-                        new.append((write, self._insert(draft)))
+                        new.append((write, insert(self._connection, draft, self._clock())))
                     case _Replace(row, draft):
-                        self._connection.execute("DELETE FROM messages WHERE id = ?", (row,))
-                        new.append((write, self._insert(draft)))
+                        execute("DELETE FROM messages WHERE id = ?", (row,))
+                        new.append((write, insert(self._connection, draft, self._clock())))
                     case _Remove(message):
-                        self._connection.execute("DELETE FROM messages WHERE id = ?", (message.id,))
+                        execute("DELETE FROM messages WHERE id = ?", (message.id,))
                     case _Forget(attempt):
-                        self._connection.execute(
+                        execute(
                             "DELETE FROM messages WHERE task = ? AND attempt = ?",
                             (attempt.task, attempt.number),
                         )
                     case _:
                         assert_never(write)
-            self._connection.execute("COMMIT")
+            execute("COMMIT")
         except BaseException:
-            # A full disk may have ended the transaction already.
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            roll_back(self._connection)
             raise
         return new
 
-    def _insert(self, draft: Draft) -> Message:
-        body = write_json(draft.body)
-        # What the strict reader refuses is refused here, where the routine still runs: the control
-        # plane would not take it, and the next start could not read it.
-        read_json(body.encode())
-        created = self._clock().isoformat(timespec="microseconds")
-        cursor = self._connection.execute(
-            _INSERT,
-            (
-                draft.attempt.task,
-                draft.attempt.number,
-                draft.token,
-                draft.kind,
-                body,
-                created,
-            ),
-        )
-        assert cursor.lastrowid is not None
-        return Message(cursor.lastrowid, draft.attempt, draft.token, draft.kind, draft.body)
+    # ── while the disk takes nothing ────────────────────────────────────
+
+    def _refused(self, error: Exception) -> None:
+        self._holding = True
+        if self.refusal is None:
+            self._backoff = Backoff(self._backoff_steps)
+            self.refusal = str(error)
+            self._tell(self.refusal)
+        self._next_try = time.monotonic() + self._backoff.unanswered()
+
+    def _keep(self, write: _Write) -> None:
+        waited_for = isinstance(write, _Put) and not write.keep
+        if waited_for or self._hurried or len(self._kept) >= _MOST_KEPT:
+            _fail(write, self.refusal or "")
+        else:
+            self._kept.append(write)
+
+    def _try_room(self) -> bool:
+        drafts = (it.draft for it in self._kept if isinstance(it, (_Put, _Replace)))
+        try:
+            prove_room(self._connection, _ROOM + sum(len(str(draft.body)) for draft in drafts))
+        except sqlite3.Error as error:
+            self._refused(error)
+            return False
+        return True
+
+    def _try_again(self) -> None:
+        if self._try_room():
+            self._holding = False
+        kept, self._kept = list(self._kept), deque()
+        for first in range(0, len(kept), _MOST_AT_ONCE):
+            self._commit(kept[first : first + _MOST_AT_ONCE])
+        if not self._holding:
+            self.refusal = None
+            self._tell(None)
 
 
 def _pass(when: str, batch: Sequence[_Write]) -> None:
@@ -314,60 +363,12 @@ def _promise() -> Future[Message]:
     return done
 
 
-def _lock(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    connection.execute("PRAGMA synchronous = FULL")
-    # In this mode the lock of the first transaction is kept when the transaction ends.
-    connection.execute("BEGIN EXCLUSIVE")
-    connection.execute("COMMIT")
-    # A file that was left in WAL mode cannot be one of ours, but is brought back all the same.
-    connection.execute("PRAGMA journal_mode = DELETE")
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > VERSION:
-        raise OutboxError(
-            f"a newer Stateous made the outbox {path} (version {version}, this one knows "
-            f"{VERSION}): upgrade Stateous"
-        )
-    if version == 0:
-        connection.execute("BEGIN")
-        connection.execute(_TABLE)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-
-
-def _rows(connection: sqlite3.Connection, path: Path) -> tuple[Message, ...]:
-    rows = connection.execute(
-        "SELECT id, task, attempt, token, kind, body FROM messages ORDER BY id"
-    )
-    return tuple(_message(path, *row) for row in rows)
-
-
-def _message(
-    path: Path, row: int, task: int, attempt: int, token: str, kind: str, text: str
-) -> Message:
-    try:
-        body = read_json(text.encode())
-    except JsonError as error:
-        raise OutboxError(
-            f"the outbox {path} holds a message {row} that is broken: {error}"
-        ) from None
-    if not isinstance(body, dict) or kind not in _KINDS:
-        raise OutboxError(
-            f"the outbox {path} holds a message {row} that this Stateous does not know: "
-            f"its kind is {kind!r}"
-        )
-    return Message(row, Attempt(task, attempt), token, cast("Kind", kind), body)
-
-
-def _fail(write: _Write, error: Exception) -> None:
+def _fail(write: _Write, why: str) -> None:
     match write:
-        case _Put(_, done) | _Replace(_, _, done):
-            done.set_exception(OutboxError(f"cannot write to the outbox: {error}"))
+        case _Put(done=done) | _Replace(done=done):
+            done.set_exception(OutboxError(f"cannot write to the outbox: {why}"))
         case _Remove() | _Forget():
             # The row stays and is sent once more at the next start, where it changes nothing.
-            _log.error("cannot remove a message from the outbox: %s", error)
+            _log.error("cannot remove a message from the outbox: %s", why)
         case _:
             assert_never(write)

@@ -60,7 +60,7 @@ class _Sink:
 
     def _put(self, kind: Kind, body: JsonObject) -> None:
         reached(f"before-{kind}")
-        done = self.outbox.put(Draft(self.attempt, self.token, kind, body))
+        done = self.outbox.put(Draft(self.attempt, self.token, kind, body), keep=not self.waits)
         if self.waits:
             done.result()
         else:

@@ -10,6 +10,8 @@ The laws:
   occupies a place only while its routine runs.
 * **Whoever is lost is forgotten.** What an attempt that is not held does, ends or says counts for
   nothing; so nothing has to be taken back from a thread that cannot be stopped.
+* **What cannot be written is not begun.** While the outbox refuses what attempts say, nothing is
+  claimed, so that other supervisors do the work. What is held stays so, and is renewed.
 * **A claim's request id changes with an answer only.** As long as none came the control plane may
   have granted something to that id, and gives the same again.
 """
@@ -54,7 +56,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Ask once what an unanswered claim was granted, and for nothing else."""
+    """Ask what an unanswered claim was granted, and for nothing else."""
 
     request: str
 
@@ -108,6 +110,7 @@ class Session:
         self._backoff = Backoff(self._pace.backoff)
         self._not_before = 0.0
         self._rest_ends_early = False
+        self._muted = False
         self.phase = Phase.WORKING
         #: What heartbeats renew. Replaced whole, so that another thread may read it.
         self.held: tuple[Held, ...] = ()
@@ -123,6 +126,11 @@ class Session:
                 self._recalled = True
                 return Recall(self._request)
             return Over()
+        if self._muted and not self._unanswered:
+            return Rest(None)
+        if self._muted:
+            # What a claim that was cut may have been granted would be lost to its lease.
+            return Rest(self._not_before - now) if now < self._not_before else Recall(self._request)
         free = self._places - self.running
         if free <= 0:
             return Rest(None)
@@ -163,6 +171,14 @@ class Session:
         self._not_before = now + delay
         self._rest_ends_early = False
         return delay
+
+    def outbox_refuses(self) -> None:
+        """What attempts say cannot be written: no new tasks."""
+        self._muted = True
+
+    def outbox_takes(self) -> None:
+        """What attempts say is written again."""
+        self._muted = False
 
     def _answered(self, not_before: float) -> None:
         self._request = self._fresh()

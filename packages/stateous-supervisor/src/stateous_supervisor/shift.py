@@ -146,10 +146,27 @@ class Shift:
                 running,
             )
             self._delivery.stop()
-            self._claims.stop()
+            self._outbox.hurry()
+            self._claims.cut(self._pace.claim_grace)
         else:
             _log.info("stopping now: cancelling %d routine(s)", running)
         self._bell.ring()
+
+    def outbox_refuses(self, why: str | None) -> None:
+        """The outbox cannot be written, and why; None: it can be written again."""
+        if why is None:
+            _log.info("the outbox %s can be written again: asking for tasks", self._outbox.path)
+            self._session.outbox_takes()
+            self._bell.ring()
+        else:
+            _log.error(
+                "cannot write the outbox %s (%s): no new tasks until it can be written; reports "
+                "wait in memory",
+                self._outbox.path,
+                why,
+            )
+            self._session.outbox_refuses()
+            self._claims.cut(0.0)
 
     def written(self, messages: Sequence[Message]) -> None:
         """These messages of running attempts are on disk."""

@@ -91,6 +91,8 @@ class Supervisor:
         self._stops = 0
         self._stops_seen = 0
         self._stopped = asyncio.Event()
+        # Why the outbox cannot be written; it may be so before there is a shift to tell.
+        self._refusal: str | None = None
 
     def run(self, *, at: str | None = None, signals: bool = False) -> int:
         """Work until :meth:`stop`; the exit code: 0 after one stop, 1 after two.
@@ -119,7 +121,10 @@ class Supervisor:
         if signals:
             _call_on_signals(self._loop, self.stop)
         self._see_stops()
-        with contextlib.closing(Outbox.open(self._folder, written=self._on_written)) as outbox:
+        outbox = Outbox.open(
+            self._folder, written=self._on_written, refuses=self._on_refused, pace=self._pace
+        )
+        with contextlib.closing(outbox):
             async with AsyncClient(url, timeout=self._pace.http_timeout, retries=0) as plane:
                 health = await self._meet(plane)
                 if health is None:
@@ -144,6 +149,8 @@ class Supervisor:
                     clock=self._clock,
                 )
                 self._shift = shift
+                if self._refusal is not None:
+                    shift.outbox_refuses(self._refusal)
                 self._see_stops()
                 return await shift.run()
 
@@ -198,6 +205,14 @@ class Supervisor:
         # Messages are put by routines only, which a shift has begun.
         if self._shift is not None:
             self._post(self._shift.written, messages)
+
+    def _on_refused(self, why: str | None) -> None:
+        self._post(self._see_refusal, why)
+
+    def _see_refusal(self, why: str | None) -> None:
+        self._refusal = why
+        if self._shift is not None:
+            self._shift.outbox_refuses(why)
 
     def _post(self, call: Callable[..., None], *args: object) -> None:
         """Have the loop call ``call``; when it has ended, or not begun, there is nobody to tell."""

@@ -4,7 +4,8 @@ How a stop ends a claim in flight. A claim may wait in the control plane for man
 supervisor must neither wait as long nor lose a task that is granted at that moment. So it gives the
 answer a moment; then it cuts the connection, and asks once, with the same request id and nothing to
 claim from, what that request was granted (`docs/spec/wire.md` 3.8, request ids): those tasks are
-run, and no new one is taken.
+run, and no new one is taken. The same, without the moment, ends a claim when the outbox cannot be
+written any more.
 """
 
 from __future__ import annotations
@@ -72,12 +73,12 @@ class ClaimLoop:
                 case step:
                     assert_never(step)
 
-    def stop(self) -> None:
-        """The session is stopping: a claim in flight has a moment left."""
+    def cut(self, grace: float) -> None:
+        """The session claims no more, for good or for now: a claim in flight has ``grace`` left."""
         self._bell.ring()
         call = self._call
         if call is not None:
-            asyncio.get_running_loop().call_later(self._pace.claim_grace, call.cancel)
+            asyncio.get_running_loop().call_later(grace, call.cancel)
 
     async def _ask(self, states: Sequence[str], request: str, wait: int, most: int | None) -> None:
         asked_at = self._clock()
