@@ -81,6 +81,15 @@ def test_an_empty_variable_counts_as_none(folder, monkeypatch):
         ("url: ftp://a\n", "url: 'ftp://a' is no http:// or https:// URL"),
         ("- a\n", "it is ['a'], not a mapping"),
         ("just text\n", "it is 'just text', not a mapping"),
+        ("Url: http://a\n", "line 1: 'Url' is written 'url'"),
+        (URL + "# two more\nTASKS: 2\n", "line 3: 'TASKS' is written 'tasks'"),
+        (URL + "name: a\nurl: http://b\n", "line 3: 'url' is there twice, first in line 1"),
+        (URL + '"url": http://b\n', "line 2: 'url' is there twice, first in line 1"),
+        (
+            URL + "URL: http://b\nzz: 1\nzz: 1\n",
+            "line 2: 'URL' is written 'url'; line 4: 'zz' is there twice, first in line 3",
+        ),
+        (URL + "ZZ: 1\n", "ZZ: there is no such setting"),
     ],
 )
 def test_refused_settings(folder, text, why):

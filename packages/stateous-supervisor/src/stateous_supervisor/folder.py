@@ -21,6 +21,7 @@ from pydantic_settings import (
 from stateous_client import InvalidArgument
 from stateous_client.protocol.address import Address
 from stateous_supervisor.errors import SupervisorError
+from stateous_supervisor.keys import wrong_keys
 
 _ENV_PREFIX: Final = "STATEOUS_"
 _MOST_TASKS: Final = 1000
@@ -119,6 +120,9 @@ def _read_mapping(path: Path) -> dict[str, object]:
         return {}
     if not isinstance(found, dict):
         raise SupervisorError(f"cannot use {path}: it is {_shown(found)}, not a mapping")
+    wrong = list(wrong_keys(text, Settings.__dataclass_fields__))
+    if wrong:
+        raise SupervisorError(f"cannot use {path}: {'; '.join(wrong)}")
     return {key if isinstance(key, str) else _shown(key): value for key, value in found.items()}
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from stateous.routine import StateRef, state_of
 from stateous_supervisor.errors import SupervisorError
 from stateous_supervisor.failures import raised_at
+from stateous_supervisor.signatures import misfit
 
 _log: Final = logging.getLogger("stateous.supervisor")
 
@@ -113,6 +114,9 @@ def _collect(folder: Path, modules: list[ModuleType]) -> dict[str, Routine]:
                 continue
             seen.add(id(value))
             place = f"{module.__name__.partition('@')[0]}.{attribute}"
+            wrong = misfit(place, value)
+            if wrong is not None:
+                raise _refusal(folder, wrong)
             if ref.name in found:
                 raise _refusal(
                     folder, f"'{ref.name}' has two routines: {found[ref.name].place} and {place}"
