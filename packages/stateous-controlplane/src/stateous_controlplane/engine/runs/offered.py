@@ -18,7 +18,7 @@ from stateous_controlplane.engine.runs.course import Happen
 from stateous_controlplane.engine.runs.events import ENDED, LEFT, drop, drop_kept, hold
 from stateous_controlplane.engine.runs.jobs import failed_event, job_failed
 from stateous_controlplane.engine.runs.occurrence import Occurrence
-from stateous_controlplane.engine.runs.values import NULL
+from stateous_controlplane.engine.runs.values import NULL, over_limit
 
 
 class Offered:
@@ -39,6 +39,8 @@ class Offered:
     def given_up(self, draft: Draft, task: Task, failure: AttemptFailure) -> None:
         """Raise the job's ``failed``."""
         assert task.job is not None
+        if failure.output is not None and over_limit(failure.output) is not None:
+            failure = failure._replace(output=None)
         event = job_failed(draft, task.token, task.state, task.job.job, failure)
         bring(draft, task, event)
 

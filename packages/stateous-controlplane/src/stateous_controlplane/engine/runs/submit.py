@@ -27,7 +27,7 @@ def submit(draft: Draft, command: SubmitRun) -> Reply:
     flow = draft.situation.machines[command.graph].flow(ITSELF)
     given = fit_input(flow, command.input or _EMPTY)
     existing = draft.family.tokens.get(command.run)
-    if existing is not None and existing.run is not None:
+    if existing is not None:
         return _again(existing, command, given)
     if isinstance(given, BadInput):
         return Refusal(Code.INVALID_INPUT, given.reason)
@@ -42,9 +42,10 @@ def submit(draft: Draft, command: SubmitRun) -> Reply:
 
 def _again(existing: Token, command: SubmitRun, given: JsonText | BadInput) -> Reply:
     """A submit with an id that exists: the same is answered with the run, another refused."""
-    run = existing.run_part
+    run = existing.run
     same = (
-        existing.parent is None
+        run is not None
+        and existing.parent is None
         and (existing.graph, existing.workflow) == (command.graph, ITSELF)
         and run.key == command.key
         and isinstance(given, JsonText)
@@ -54,7 +55,7 @@ def _again(existing: Token, command: SubmitRun, given: JsonText | BadInput) -> R
         return TokenReply(existing)
     return Refusal(
         Code.RUN_EXISTS,
-        f"there is a run {existing.token!r} already, with another graph, input or key",
+        f"{existing.token!r} exists already, with another graph, input or key",
     )
 
 
