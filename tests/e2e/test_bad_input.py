@@ -9,14 +9,14 @@ import contextlib
 import json
 from collections.abc import Iterator
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stateous_client import Client
+from tests.support.databases import ServedDatabase
 from tests.support.processes import ControlPlane, control_plane
-from tests.support.served import query, ticket_graph
+from tests.support.served import ticket_graph
 
 pytestmark = pytest.mark.e2e
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.e2e
 class Served:
     """A control plane with `T-1` in `coding`, its task claimed by `box-1`; `T-2` has ended."""
 
-    def __init__(self, process: ControlPlane, client: Client, database: Path) -> None:
+    def __init__(self, process: ControlPlane, client: Client, database: ServedDatabase) -> None:
         self.process = process
         self.database = database
         client.start("T-1", {"repo": "acme/api"})
@@ -36,7 +36,7 @@ class Served:
     def records(self) -> list[Any]:
         """All that is on record of tokens."""
         return [
-            query(self.database, f"SELECT * FROM {table}")
+            self.database.query(f"SELECT * FROM {table}")
             for table in ("tokens", "tasks", "timers", "ledger", "memory", "claims", "kept")
         ]
 
@@ -58,10 +58,13 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(
+    module_database: ServedDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("plane")
-    with control_plane(ticket_graph(folder), "sqlite:///plane.db", cwd=folder) as (process, client):
-        made = Served(process, client, folder / "plane.db")
+    url = module_database.url
+    with control_plane(ticket_graph(folder), url, cwd=folder) as (process, client):
+        made = Served(process, client, module_database)
         yield made
         assert process.stop() == 0
         assert "Traceback" not in process.said

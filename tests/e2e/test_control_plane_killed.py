@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.databases import ServedDatabase
 from tests.support.load import check_ledger, load
 from tests.support.processes import ControlPlane, control_plane
 from tests.support.relay import compiled
@@ -17,26 +18,19 @@ pytestmark = pytest.mark.e2e
 KILLS = 5
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database."""
-    if request.param == "postgres":
-        url: str = request.getfixturevalue("postgres_url")
-        return url
-    return f"sqlite:///{tmp_path}/relay.db"
-
-
-def test_no_answered_request_is_lost_and_none_is_doubled(tmp_path: Path, db: str) -> None:
+def test_no_answered_request_is_lost_and_none_is_doubled(
+    tmp_path: Path, database: ServedDatabase
+) -> None:
     graph = compiled(tmp_path)
     chance = random.Random(4711)
-    with control_plane(graph, db, cwd=tmp_path) as (plane, client):
+    with control_plane(graph, database.url, cwd=tmp_path) as (plane, client):
         port = plane.port
         try:
             with load(plane.url) as answered:
                 for _ in range(KILLS):
                     time.sleep(chance.uniform(0.05, 0.4))  # a moment of chance: the point of it
                     plane.kill()
-                    plane = ControlPlane(graph, db, cwd=tmp_path, port=port)
+                    plane = ControlPlane(graph, database.url, cwd=tmp_path, port=port)
             check_ledger(client, answered)
         finally:
             plane.kill()

@@ -1,4 +1,7 @@
-"""`make demo`: it shows the main job, ends by itself, and leaves nothing behind."""
+"""`make demo`: it shows the main job, ends by itself, and leaves nothing behind.
+
+It is for who has nothing but Python, so its database is SQLite. On Postgres it is `make compose-demo`.
+"""
 
 from __future__ import annotations
 

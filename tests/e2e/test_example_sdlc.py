@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from stateous_client import Client
+from tests.support.databases import ServedDatabase
 from tests.support.processes import control_plane, eventually
 
 pytestmark = pytest.mark.e2e
@@ -18,14 +19,16 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def client(
+    module_database: ServedDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("sdlc")
     for name in ("sdlc", "sdlc-supervisor"):
         left_out = shutil.ignore_patterns(".stateous", "__pycache__")
         shutil.copytree(EXAMPLES / name, folder / name, ignore=left_out)
     graph = folder / "sdlc" / "build" / "sdlc.json"
     beside = ("--supervise", str(folder / "sdlc-supervisor"))
-    with control_plane(graph, "sqlite:///sdlc.db", *beside, cwd=folder) as (process, client):
+    with control_plane(graph, module_database.url, *beside, cwd=folder) as (process, client):
         yield client
         assert process.stop() == 0
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.databases import ServedDatabase
 from tests.support.graphs import graph
 from tests.support.processes import control_plane, environment, eventually, run_stateous
 
@@ -74,11 +75,13 @@ HOSTILE: dict[str, tuple[str, str, str | None]] = {
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(
+    module_database: ServedDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
     home = tmp_path_factory.mktemp("hostile")
     file = home / "graph.json"
     file.write_text(json.dumps(hostile_graph()))
-    with control_plane(file, f"sqlite:///{home}/p.db", "--lease", f"{LEASE}s", cwd=home) as served:
+    with control_plane(file, module_database.url, "--lease", f"{LEASE}s", cwd=home) as served:
         plane, client = served
         yield Site(home, file, plane.url, client)
 

@@ -17,15 +17,15 @@ import pytest
 from stateous_client import Client, Unavailable
 from stateous_controlplane.store.migrating import migrate
 from tests.support.load import check_ledger, load
-from tests.support.postgres import Postgres, find_bin
-from tests.support.processes import Process, control_plane, eventually, running
+from tests.support.postgres import Postgres
+from tests.support.postgres_bins import find_bin
+from tests.support.processes import control_plane
 from tests.support.relay import compiled
-from tests.support.served import answered, asked, free_port, is_open, ticket_graph
+from tests.support.served import ticket_graph
 
 pytestmark = pytest.mark.e2e
 
 KILLS = 10
-STOPPED = "error: another control plane took the database; this control plane stopped\n"
 
 
 @pytest.fixture
@@ -95,70 +95,6 @@ def test_a_stop_while_postgres_is_away_ends_in_time(server: Postgres, tmp_path: 
         assert plane.ended() == 0
         assert time.monotonic() - began < 10
         assert "Traceback" not in plane.said
-
-
-def test_of_two_starts_at_once_exactly_one_serves(postgres_url: str, tmp_path: Path) -> None:
-    graph = ticket_graph(tmp_path)
-
-    def starting(name: str) -> Process:
-        words = ["serve", str(graph), "--db", postgres_url, "--listen", "127.0.0.1:0"]
-        return Process(words, cwd=tmp_path, name=name)
-
-    with running(starting("first")) as first, running(starting("second")) as second:
-
-        def served_and_refused() -> tuple[Process, Process] | None:
-            for serves, refused in ((first, second), (second, first)):
-                if "serving on" in serves.said and "error: " in refused.said:
-                    return serves, refused
-            return None
-
-        serves, refused = eventually(served_and_refused)
-        assert refused.ended() == 1
-        assert refused.said.startswith("error: another control plane serves this database (")
-        assert "Traceback" not in first.said + second.said
-        assert serves.stop() == 0
-
-
-def test_after_sigkill_who_stands_by_takes_over_at_once(postgres_url: str, tmp_path: Path) -> None:
-    graph = ticket_graph(tmp_path)
-    port = free_port()
-    words = ["serve", str(graph), "--db", postgres_url, "--listen", f"127.0.0.1:{port}"]
-    with control_plane(graph, postgres_url, cwd=tmp_path) as (plane, client):
-        client.start("T-1")
-        with running(Process([*words, "--standby"], cwd=tmp_path, name="standby")) as standby:
-            standby.says("standing by")
-            assert not is_open(port)
-            plane.kill()
-            standby.says(f"serving on http://127.0.0.1:{port} ")
-            with Client(f"http://127.0.0.1:{port}") as other:
-                assert other.fire("T-1", "done")["state"] == "testing"
-            assert standby.stop() == 0
-
-
-def test_a_suspended_holder_commits_nothing_once_its_hold_was_taken(
-    postgres_url: str, tmp_path: Path
-) -> None:
-    graph = ticket_graph(tmp_path)
-    with control_plane(graph, postgres_url, cwd=tmp_path) as (suspended, client):
-        client.start("T-1")
-        suspended.signal(signal.SIGSTOP)
-        # As when the network between it and the database has gone: the server ends its sessions.
-        query(
-            postgres_url,
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'"
-            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
-        )
-        with control_plane(graph, postgres_url, cwd=tmp_path) as (taker, successor):
-            # The kernel takes the request for the control plane that does not run.
-            event = asked(suspended.port, "/tokens/T-1/events/done")
-            before = successor.history("T-1")
-            suspended.signal(signal.SIGCONT)
-            assert answered(event) == (503, "not_serving")
-            assert suspended.ended() == 1
-            assert suspended.said.endswith(STOPPED)
-            assert successor.history("T-1") == before
-            assert successor.fire("T-1", "done")["state"] == "testing"
-            assert taker.stop() == 0
 
 
 def test_a_password_is_nowhere_to_be_seen(server: Postgres, tmp_path: Path) -> None:

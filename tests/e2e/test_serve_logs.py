@@ -11,19 +11,21 @@ import httpx
 import pytest
 
 from stateous_client import Client, EventNotAllowed
+from tests.support.databases import ServedDatabase
 from tests.support.processes import control_plane, eventually
 from tests.support.served import logged, ticket_graph
 
 pytestmark = pytest.mark.e2e
 
-DB = "sqlite:///plane.db"
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} stateous\.\w+: \S.*")
 SECRET = "hunter2"
 
 
-def test_without_a_word_of_it_no_request_is_logged(database: Path) -> None:
-    graph = ticket_graph(database.parent)
-    with control_plane(graph, DB, cwd=database.parent) as (process, client):
+def test_without_a_word_of_it_no_request_is_logged(
+    database: ServedDatabase, tmp_path: Path
+) -> None:
+    graph = ticket_graph(tmp_path)
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, client):
         client.start("T-1")
         assert process.stop() == 0
         assert process.said == f"serving on {process.url} (Ctrl-C stops)\nstopped\n"
@@ -46,9 +48,11 @@ def use_all_that_is_secret(client: Client, url: str) -> None:
     httpx.post(f"{url}/tokens", content=b'{"' + SECRET.encode())
 
 
-def test_the_access_log_has_a_line_for_each_request(database: Path) -> None:
-    graph = ticket_graph(database.parent)
-    with control_plane(graph, DB, "--access-log", cwd=database.parent) as (process, client):
+def test_the_access_log_has_a_line_for_each_request(
+    database: ServedDatabase, tmp_path: Path
+) -> None:
+    graph = ticket_graph(tmp_path)
+    with control_plane(graph, database.url, "--access-log", cwd=tmp_path) as (process, client):
         use_all_that_is_secret(client, process.url)
         assert process.stop() == 0
         lines = logged(process)
@@ -70,10 +74,10 @@ def test_the_access_log_has_a_line_for_each_request(database: Path) -> None:
         assert SECRET not in process.said
 
 
-def test_json_lines(database: Path) -> None:
-    graph = ticket_graph(database.parent)
+def test_json_lines(database: ServedDatabase, tmp_path: Path) -> None:
+    graph = ticket_graph(tmp_path)
     options = ("--access-log", "--log-format", "json")
-    with control_plane(graph, DB, *options, cwd=database.parent) as (process, client):
+    with control_plane(graph, database.url, *options, cwd=tmp_path) as (process, client):
         use_all_that_is_secret(client, process.url)
         assert process.stop() == 0
         lines = [json.loads(line) for line in logged(process)]
@@ -86,8 +90,10 @@ def test_json_lines(database: Path) -> None:
         assert SECRET not in process.said
 
 
-def test_whoever_connects_and_says_nonsense_leaves_no_line(database: Path) -> None:
-    with control_plane(None, DB, cwd=database.parent) as (process, client):
+def test_whoever_connects_and_says_nonsense_leaves_no_line(
+    database: ServedDatabase, tmp_path: Path
+) -> None:
+    with control_plane(None, database.url, cwd=tmp_path) as (process, client):
         for nonsense in (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", b"GET\r\n\r\n", b"x" * 100_000):
             with socket.create_connection(("127.0.0.1", process.port), timeout=30) as caller:
                 try:

@@ -12,18 +12,17 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.databases import ServedDatabase
 from tests.support.processes import Process, control_plane, running
 from tests.support.served import free_port, logged, ticket_graph
 
 pytestmark = pytest.mark.e2e
 
-DB = "sqlite:///plane.db"
 
-
-def test_the_environment_gives_what_no_flag_says(database: Path) -> None:
+def test_the_environment_gives_what_no_flag_says(database: ServedDatabase, tmp_path: Path) -> None:
     port = free_port()
     extra = {
-        "STATEOUS_DB": DB,
+        "STATEOUS_DB": database.url,
         "STATEOUS_LISTEN": f":{port}",
         "STATEOUS_LEASE": "8s",
         "STATEOUS_LOG_FORMAT": "json",
@@ -31,7 +30,7 @@ def test_the_environment_gives_what_no_flag_says(database: Path) -> None:
     }
     process = Process(
         ["serve", "--lease", "9s", "--access-log"],
-        cwd=database.parent,
+        cwd=tmp_path,
         name="serve",
         extra=extra,
     )
@@ -59,9 +58,11 @@ def has_ipv6() -> bool:
         pytest.param("[::]", marks=pytest.mark.skipif(not has_ipv6(), reason="there is no IPv6")),
     ],
 )
-def test_a_warning_when_other_computers_are_let_in(host: str, database: Path) -> None:
+def test_a_warning_when_other_computers_are_let_in(
+    host: str, database: ServedDatabase, tmp_path: Path
+) -> None:
     process = Process(
-        ["serve", "--db", DB, "--listen", f"{host}:0"], cwd=database.parent, name="serve"
+        ["serve", "--db", database.url, "--listen", f"{host}:0"], cwd=tmp_path, name="serve"
     )
     with running(process):
         line = process.says("serving on ")
@@ -78,9 +79,9 @@ def test_a_warning_when_other_computers_are_let_in(host: str, database: Path) ->
         assert process.stop(signal.SIGINT) == 0
 
 
-def test_a_host_that_is_allowed(database: Path) -> None:
+def test_a_host_that_is_allowed(database: ServedDatabase, tmp_path: Path) -> None:
     options = ("--allow-host", "Box", "--allow-host", "proxy.internal")
-    with control_plane(None, DB, *options, cwd=database.parent) as (process, _):
+    with control_plane(None, database.url, *options, cwd=tmp_path) as (process, _):
 
         def status(host: str) -> int:
             answer = httpx.get(f"{process.url}/health", headers={"Host": host})
@@ -93,12 +94,12 @@ def test_a_host_that_is_allowed(database: Path) -> None:
         assert process.stop() == 0
 
 
-def test_without_a_graph_tokens_on_record_go_on(database: Path) -> None:
-    graph = ticket_graph(database.parent)
-    with control_plane(graph, DB, cwd=database.parent) as (process, client):
+def test_without_a_graph_tokens_on_record_go_on(database: ServedDatabase, tmp_path: Path) -> None:
+    graph = ticket_graph(tmp_path)
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, client):
         client.start("T-1")
         assert process.stop() == 0
-    with control_plane(None, DB, cwd=database.parent) as (process, client):
+    with control_plane(None, database.url, cwd=tmp_path) as (process, client):
         assert client.health() == {"workflow": None, "checksum": None, "contract": None}
 
         def answer(method: str, path: str, **body: object) -> tuple[int, object]:
@@ -117,9 +118,12 @@ def test_without_a_graph_tokens_on_record_go_on(database: Path) -> None:
         assert process.stop() == 0
 
 
-def test_one_connection_too_many(database: Path) -> None:
+def test_one_connection_too_many(database: ServedDatabase, tmp_path: Path) -> None:
     with (
-        control_plane(None, DB, "--max-connections", "2", cwd=database.parent) as (process, client),
+        control_plane(None, database.url, "--max-connections", "2", cwd=tmp_path) as (
+            process,
+            client,
+        ),
         ExitStack() as opened,
     ):
         assert client.ready()  # its connection stays open

@@ -5,22 +5,27 @@ from __future__ import annotations
 import os
 import re
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from stateous_controlplane.store.sqlite.lock import FileLock
+from tests.support.databases import (
+    OnPostgres,
+    ServedDatabase,
+    SqliteFile,
+    holder_of,
+    write_holder,
+)
 from tests.support.graphs import TICKET
+from tests.support.postgres import SharedServer
 from tests.support.processes import control_plane, run_stateous
 from tests.support.served import (
     OTHER_STRUCTURE,
     free_port,
-    holder_of,
     is_open,
-    query,
     refused_here,
     refused_start,
-    take_row,
     taken_port,
     ticket_graph,
     written,
@@ -28,6 +33,7 @@ from tests.support.served import (
 
 pytestmark = pytest.mark.e2e
 
+#: Of starts that are refused whatever the database is.
 DB = "sqlite:///plane.db"
 
 
@@ -77,12 +83,15 @@ def left_in(folder: Path) -> set[str]:
         ),
     ],
 )
-def test_before_the_port_is_bound(words: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+def test_before_the_port_is_bound(
+    words: tuple[str, ...], sentence: str, new_database: ServedDatabase, tmp_path: Path
+) -> None:
     ticket_graph(tmp_path)
     written(tmp_path, {**TICKET, "stateous": 2}, "v2.json")
     before = left_in(tmp_path)
-    assert refused_here(*words, "--db", DB) == sentence
+    assert refused_here(*words, "--db", new_database.url) == sentence
     assert left_in(tmp_path) == before
+    assert new_database.tables() == set()
 
 
 def test_it_is_the_same_from_a_terminal(tmp_path: Path) -> None:
@@ -105,15 +114,16 @@ def test_a_file_that_is_no_graph(tmp_path: Path) -> None:
     assert left_in(tmp_path) == {"bad.json"}
 
 
-def test_a_port_that_is_in_use(tmp_path: Path) -> None:
+def test_a_port_that_is_in_use(new_database: ServedDatabase, tmp_path: Path) -> None:
     with taken_port() as port:
         graph = str(ticket_graph(tmp_path))
-        said = refused_here(graph, "--db", DB, "--listen", f"127.0.0.1:{port}")
+        said = refused_here(graph, "--db", new_database.url, "--listen", f"127.0.0.1:{port}")
     assert said == (
         f"cannot listen on 127.0.0.1:{port}: another program uses that port; stop it, or choose "
         "another with --listen"
     )
     assert left_in(tmp_path) == {"ticket.json"}
+    assert new_database.tables() == set()
 
 
 @pytest.mark.parametrize(
@@ -159,12 +169,39 @@ def test_a_url_of_no_database(url: str, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_database_that_cannot_be_opened(file: str, why: str, tmp_path: Path) -> None:
+def test_a_database_file_that_cannot_be_opened(file: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "folder.db").mkdir()
     (tmp_path / "text.db").write_text("To whom it may concern:\n" * 100, "utf-8")
     said = refused_here("--db", f"sqlite:///{file}", "--listen", "127.0.0.1:0")
     assert said == (f"cannot open the database {tmp_path / file}: {why.format(tmp=tmp_path)}")
     assert left_in(tmp_path) <= {"folder.db", "text.db", "folder.db.lock", "text.db.lock"}
+
+
+@pytest.mark.parametrize(
+    ("part", "other", "why"),
+    [
+        pytest.param(":{port}/", ":1/", ".+ refused.*", id="no server"),
+        pytest.param(
+            ":{password}@",
+            ":hunter2@",
+            'password authentication failed for user "stateous"',
+            id="a wrong password",
+        ),
+        pytest.param("/{name}", "/absent", 'database "absent" does not exist', id="no database"),
+    ],
+)
+def test_a_database_on_a_server_that_cannot_be_opened(
+    part: str, other: str, why: str, postgres_server: SharedServer
+) -> None:
+    url = postgres_server.url("postgres")
+    password, port = re.findall(r":(\w+)", url)
+    wrong = url.replace(part.format(port=port, password=password, name="postgres"), other)
+    assert wrong != url
+    said = refused_here("--db", wrong, "--listen", "127.0.0.1:0")
+    shown = wrong.replace(password, "***").replace("hunter2", "***")
+    beginning = f"cannot open the database {shown}: "
+    assert said.startswith(beginning)
+    assert re.search(rf"{why}$", said.removeprefix(beginning)), said
 
 
 @pytest.mark.parametrize(
@@ -199,35 +236,33 @@ def test_a_database_that_cannot_be_opened(file: str, why: str, tmp_path: Path) -
     ],
 )
 def test_a_database_that_must_be_left_alone(
-    statements: list[str], sentence: str, database: Path, tmp_path: Path
+    statements: list[str], sentence: str, database: ServedDatabase
 ) -> None:
     for statement in statements:
-        query(database, statement)
+        database.query(statement)
     before = contents(database)
-    said = refused_here("--db", DB, "--listen", "127.0.0.1:0")
+    said = refused_here("--db", database.url, "--listen", "127.0.0.1:0")
     assert re.fullmatch(sentence, said), said
     assert contents(database) == before
-    lock = FileLock(database.with_name("plane.db.lock"))
-    assert lock.take()
-    lock.free()
+    assert database.has_free_lock()
 
 
-def contents(file: Path) -> list[tuple[object, ...]]:
+def contents(database: ServedDatabase) -> list[object]:
     """All tables, and what Stateous keeps of itself in them."""
-    tables = query(file, "SELECT name, sql FROM sqlite_master ORDER BY name")
-    names = {name for name, _ in tables}
-    for own in ("control_plane", "stateous_version"):
-        if own in names:
-            tables += query(file, f"SELECT * FROM {own}")
-    return tables
+    tables = sorted(database.tables())
+    own = [name for name in ("control_plane", "stateous_version") if name in tables]
+    return [tables, *(database.query(f"SELECT * FROM {name}") for name in own)]
 
 
-def test_a_database_that_another_control_plane_holds(database: Path, tmp_path: Path) -> None:
+def test_a_database_that_another_control_plane_holds(
+    database: ServedDatabase, tmp_path: Path
+) -> None:
     graph = ticket_graph(tmp_path)
-    with control_plane(graph, DB, cwd=tmp_path) as (holder, client):
+    url = database.url
+    with control_plane(graph, url, cwd=tmp_path) as (holder, client):
         name = holder_of(database)
         port = free_port()
-        said = refused_start(str(graph), "--db", DB, "--listen", f"127.0.0.1:{port}", cwd=tmp_path)
+        said = refused_start(str(graph), "--db", url, "--listen", f"127.0.0.1:{port}", cwd=tmp_path)
         match = re.fullmatch(
             r"another control plane serves this database \((.+), last seen at "
             r"\d\d:\d\d:\d\d UTC\); stop it first, or wait for it with --standby",
@@ -242,29 +277,48 @@ def test_a_database_that_another_control_plane_holds(database: Path, tmp_path: P
         assert holder.stop() == 0
 
 
+OTHER = "box-9:4711:9f3c01aa"
+
+
 @pytest.mark.parametrize(
     ("ago", "refused"), [(5.0, True), (60.0, False)], ids=["alive", "silent for a minute"]
 )
-def test_the_row_of_another_host(ago: float, refused: bool, database: Path, tmp_path: Path) -> None:
-    take_row(database, "box-9:4711:9f3c01aa", ago=ago)
+def test_the_row_of_another_host_is_respected_while_it_is_renewed(
+    ago: float, refused: bool, sqlite_database: SqliteFile, tmp_path: Path
+) -> None:
+    """Only on SQLite is the row more than a name: the lock of a file need not reach other hosts."""
+    write_holder(sqlite_database, OTHER, datetime.now(UTC) - timedelta(seconds=ago))
     if refused:
-        said = refused_here("--db", DB, "--listen", "127.0.0.1:0")
+        said = refused_here("--db", sqlite_database.url, "--listen", "127.0.0.1:0")
         assert said.startswith(
-            "another control plane serves this database (box-9:4711:9f3c01aa, last seen at "
+            f"another control plane serves this database ({OTHER}, last seen at "
         )
-        assert holder_of(database) == "box-9:4711:9f3c01aa"
+        assert holder_of(sqlite_database) == OTHER
     else:
-        with control_plane(None, DB, cwd=tmp_path) as (process, _):
+        with control_plane(None, sqlite_database.url, cwd=tmp_path) as (process, _):
             assert process.stop() == 0
-        assert holder_of(database) is None
+        assert holder_of(sqlite_database) is None
 
 
-@pytest.mark.usefixtures("database")
-def test_another_structure_while_tokens_are_live(tmp_path: Path) -> None:
+def test_on_postgres_the_lock_alone_says_whether_another_host_serves(
+    postgres_database: OnPostgres, tmp_path: Path
+) -> None:
+    """The server's lock reaches every host, so that a name without it is of one that is gone."""
+    write_holder(postgres_database, OTHER, datetime.now(UTC))
+    with control_plane(None, postgres_database.url, cwd=tmp_path) as (process, _):
+        assert process.stop() == 0
+    assert holder_of(postgres_database) is None
+    with postgres_database.held_by(OTHER):
+        said = refused_here("--db", postgres_database.url, "--listen", "127.0.0.1:0")
+    assert said.startswith(f"another control plane serves this database ({OTHER}, last seen at ")
+    assert holder_of(postgres_database) == OTHER
+
+
+def test_another_structure_while_tokens_are_live(database: ServedDatabase, tmp_path: Path) -> None:
     graph = ticket_graph(tmp_path)
     other = written(tmp_path, OTHER_STRUCTURE, "other.json")
-    start = ("--db", DB, "--listen", "127.0.0.1:0")
-    with control_plane(graph, DB, cwd=tmp_path) as (process, client):
+    start = ("--db", database.url, "--listen", "127.0.0.1:0")
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, client):
         for name in ("T-1", "T-2", "T-3"):
             client.start(name)
         client.pause("T-2")
@@ -274,11 +328,11 @@ def test_another_structure_while_tokens_are_live(tmp_path: Path) -> None:
         "2 token(s) are active or paused on another structure of the workflow 'ticket'; serve "
         "the graph file they started on until they end, or cancel them"
     )
-    with control_plane(graph, DB, cwd=tmp_path) as (process, client):
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, client):
         client.cancel("T-1")
         client.cancel("T-2")
         assert process.stop() == 0
-    with control_plane(other, DB, cwd=tmp_path) as (process, client):
+    with control_plane(other, database.url, cwd=tmp_path) as (process, client):
         assert client.start("T-4")["state"] == "coding"
         assert process.stop() == 0
 

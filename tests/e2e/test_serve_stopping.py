@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import signal
 import socket
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.support.databases import ServedDatabase, holder_of
 from tests.support.processes import control_plane, eventually
-from tests.support.served import answered, asked, holder_of, is_open, looked, ticket_graph
+from tests.support.served import answered, asked, is_open, looked, ticket_graph
 
 pytestmark = pytest.mark.e2e
-
-DB = "sqlite:///plane.db"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_answers_long_polls_at_once_and_gives_the_hold_up(
-    number: signal.Signals, database: Path
+    number: signal.Signals, database: ServedDatabase, tmp_path: Path
 ) -> None:
-    graph = ticket_graph(database.parent)
-    with control_plane(graph, DB, cwd=database.parent) as (process, client):
+    graph = ticket_graph(tmp_path)
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, client):
         client.start("T-1")
         waiting = {
             asked(process.port, "/tasks/claim", supervisor="b", states=["testing"], wait=30): 204,
@@ -59,9 +56,9 @@ def upload(port: int, body: bytes) -> socket.socket:
 BODY = b'{"token":"T-9"}'
 
 
-def test_a_request_in_progress_is_finished(database: Path) -> None:
-    graph = ticket_graph(database.parent)
-    with control_plane(graph, DB, cwd=database.parent) as (process, client):
+def test_a_request_in_progress_is_finished(database: ServedDatabase, tmp_path: Path) -> None:
+    graph = ticket_graph(tmp_path)
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, client):
         with upload(process.port, BODY) as caller:
             assert client.health()["workflow"] == "ticket"
             process.signal(signal.SIGTERM)
@@ -69,15 +66,15 @@ def test_a_request_in_progress_is_finished(database: Path) -> None:
             caller.sendall(BODY[-1:])
             assert caller.recv(100).startswith(b"HTTP/1.1 201 ")
         assert process.ended() == 0
-    with control_plane(graph, DB, cwd=database.parent) as (process, client):
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, client):
         assert client.get("T-9")["state"] == "coding"
         assert process.stop() == 0
 
 
-def test_a_request_that_takes_too_long_is_cut(database: Path) -> None:
-    graph = ticket_graph(database.parent)
+def test_a_request_that_takes_too_long_is_cut(database: ServedDatabase, tmp_path: Path) -> None:
+    graph = ticket_graph(tmp_path)
     with (
-        control_plane(graph, DB, cwd=database.parent) as (process, client),
+        control_plane(graph, database.url, cwd=tmp_path) as (process, client),
         upload(process.port, BODY) as caller,
     ):
         assert client.health()["workflow"] == "ticket"
@@ -88,8 +85,8 @@ def test_a_request_that_takes_too_long_is_cut(database: Path) -> None:
     assert holder_of(database) is None
 
 
-def test_a_second_signal_cuts_what_is_open(database: Path) -> None:
-    with control_plane(ticket_graph(database.parent), DB, cwd=database.parent) as (process, client):
+def test_a_second_signal_cuts_what_is_open(database: ServedDatabase, tmp_path: Path) -> None:
+    with control_plane(ticket_graph(tmp_path), database.url, cwd=tmp_path) as (process, client):
         with upload(process.port, BODY) as caller:
             assert client.health()["workflow"] == "ticket"
             process.signal(signal.SIGINT)
@@ -110,20 +107,18 @@ def cut(caller: socket.socket) -> bool:
         return True
 
 
-def test_a_locked_database_does_not_keep_it(database: Path) -> None:
-    """The hold's row cannot be cleared then; the lock of the system is freed all the same."""
-    graph = ticket_graph(database.parent)
-    with control_plane(graph, DB, cwd=database.parent) as (process, _):
-        with closing(sqlite3.connect(database, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
+def test_a_locked_database_does_not_keep_it(database: ServedDatabase, tmp_path: Path) -> None:
+    """The hold's row cannot be cleared then; its lock is freed all the same."""
+    graph = ticket_graph(tmp_path)
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, _):
+        with database.locked():
             start = asked(process.port, "/tokens", token="T-1")
             time.sleep(1.5)  # the clock's tick, too, now waits for the database
             began = time.monotonic()
             assert process.stop() == 0
             assert time.monotonic() - began < 12.0
-            other.execute("ROLLBACK")
         with pytest.raises((OSError, AssertionError)):
             assert answered(start)[0] == 503
         assert "Traceback" not in process.said
-    with control_plane(graph, DB, cwd=database.parent) as (process, _):
+    with control_plane(graph, database.url, cwd=tmp_path) as (process, _):
         assert process.stop() == 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stateous_client import Client
+from tests.support.databases import ServedDatabase
 from tests.support.processes import ControlPlane, Process, control_plane, run_stateous, running
 
 pytestmark = pytest.mark.e2e
@@ -43,7 +44,6 @@ def place(tmp_path: Path) -> Path:
 
 
 GRAPH = Path("invoices/build/invoices.json")
-DB = "sqlite:///plane.db"
 
 
 def begin(process: ControlPlane, client: Client) -> None:
@@ -51,8 +51,10 @@ def begin(process: ControlPlane, client: Client) -> None:
     process.says("task 1: draft of INV-1, attempt 1")
 
 
-def test_the_first_signal_lets_the_routine_finish_and_report(place: Path) -> None:
-    with control_plane(GRAPH, DB, "--supervise", "desk", cwd=place) as (process, client):
+def test_the_first_signal_lets_the_routine_finish_and_report(
+    database: ServedDatabase, place: Path
+) -> None:
+    with control_plane(GRAPH, database.url, "--supervise", "desk", cwd=place) as (process, client):
         assert re.search(
             r"stateous\.supervisor: \S+ serves draft; the control plane is",
             process.says(" serves "),
@@ -66,13 +68,13 @@ def test_the_first_signal_lets_the_routine_finish_and_report(place: Path) -> Non
         assert process.ended() == 0
         assert "task 1 of INV-1: reported submitted\n" in process.said
         assert process.said.endswith("stopped\n")
-    with control_plane(GRAPH, DB, cwd=place) as (process, client):
+    with control_plane(GRAPH, database.url, cwd=place) as (process, client):
         assert client.get("INV-1")["state"] == "review"
         assert process.stop() == 0
 
 
-def test_the_second_signal_stops_at_once(place: Path) -> None:
-    with control_plane(GRAPH, DB, "--supervise", "desk", cwd=place) as (process, client):
+def test_the_second_signal_stops_at_once(database: ServedDatabase, place: Path) -> None:
+    with control_plane(GRAPH, database.url, "--supervise", "desk", cwd=place) as (process, client):
         begin(process, client)
         process.signal(signal.SIGTERM)
         process.says("stopping: no new tasks")
@@ -81,11 +83,11 @@ def test_the_second_signal_stops_at_once(place: Path) -> None:
         assert process.ended() == 1
 
 
-def test_a_contract_of_another_workflow_ends_both(place: Path) -> None:
+def test_a_contract_of_another_workflow_ends_both(database: ServedDatabase, place: Path) -> None:
     contract = place / "desk" / "contract.py"
     text = contract.read_text("utf-8")
     contract.write_text(re.sub(r"sha256:[0-9a-f]{64}", "sha256:" + "0" * 64, text), "utf-8")
-    process = ControlPlane(GRAPH, DB, "--supervise", "desk", cwd=place)
+    process = ControlPlane(GRAPH, database.url, "--supervise", "desk", cwd=place)
     with running(process):
         assert process.ended() == 1
         assert re.search(
@@ -117,9 +119,9 @@ def test_a_refused_start_is_one_line(
     assert ran.stderr.count("\n") == 1
 
 
-def test_a_supervisor_of_its_own(place: Path) -> None:
+def test_a_supervisor_of_its_own(database: ServedDatabase, place: Path) -> None:
     (place / "desk" / "go").touch()
-    with control_plane(GRAPH, DB, cwd=place) as (_, client):
+    with control_plane(GRAPH, database.url, cwd=place) as (_, client):
         supervisor = Process(
             ["supervise", "desk", "--url", client.url, "--name", "box-1"], cwd=place, name="desk"
         )

@@ -7,12 +7,14 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from stateous.graph.diagram import diagram_text
 from stateous.graph.reading import check_graph
 from stateous_client import Client
+from tests.support.databases import ServedDatabase
 from tests.support.graphs import flow, graph
 from tests.support.processes import STATEOUS, control_plane, environment, eventually, run_stateous
 
@@ -42,11 +44,11 @@ INVOICES = graph(
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url(module_database: ServedDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("plane")
     file = folder / "invoices.json"
     file.write_text(json.dumps(INVOICES), "utf-8")
-    with control_plane(file, "sqlite:///plane.db", cwd=folder) as (process, _):
+    with control_plane(file, module_database.url, cwd=folder) as (process, _):
         yield process.url
         assert process.stop() == 0
 
@@ -226,10 +228,9 @@ def test_the_served_workflow_is_drawn(url: str) -> None:
 
 
 def test_without_a_workflow_there_is_nothing_to_draw(
-    tmp_path_factory: pytest.TempPathFactory,
+    database: ServedDatabase, tmp_path: Path
 ) -> None:
-    folder = tmp_path_factory.mktemp("empty")
-    with control_plane(None, "sqlite:///empty.db", cwd=folder) as (process, _):
+    with control_plane(None, database.url, cwd=tmp_path) as (process, _):
         code, out, err = says(process.url, "show", "--graph")
         assert (code, out) == (1, "")
         assert err.startswith(f"error: the control plane at {process.url} refused (404): ")

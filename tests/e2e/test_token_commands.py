@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.databases import ServedDatabase
 from tests.support.processes import STATEOUS, control_plane, run_stateous
 
 pytestmark = pytest.mark.e2e
@@ -45,11 +46,11 @@ REPO = '{"repo": "acme/api"}'
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url(module_database: ServedDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("plane")
     graph = folder / "ticket.json"
     graph.write_text(json.dumps(GRAPH), "utf-8")
-    with control_plane(graph, "sqlite:///plane.db", cwd=folder) as (process, _):
+    with control_plane(graph, module_database.url, cwd=folder) as (process, _):
         yield process.url
         assert process.stop() == 0
         assert process.said.endswith("stopped\n")

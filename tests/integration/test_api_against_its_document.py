@@ -1,6 +1,6 @@
 """The whole API against its OpenAPI document: schemathesis makes requests, and judges the answers.
 
-A control plane serves a parallel workflow on SQLite. Each operation gets requests that fit the
+A control plane serves a parallel workflow, on each database. Each operation gets requests that fit the
 document and some that do not; families of tokens are also led through sequences of all operations.
 Most requests are aimed at what exists (a family, its tasks, states and events), so that they get
 past the first look-up.
@@ -28,6 +28,7 @@ from schemathesis.specs.openapi import checks
 from stateous.json import read_json
 from stateous.limits import MAX_CLAIM_WAIT, MAX_READ_WAIT
 from stateous_controlplane.api.openapi import document
+from tests.support.databases import ServedDatabase
 from tests.support.live_api import LiveApi, live_api
 
 GRAPH = Path(__file__).parents[1] / "conformance" / "data" / "wire" / "parallel-all.json"
@@ -59,11 +60,13 @@ FORM = {"bad_request", "unsupported_media_type", "invalid_body", "invalid_argume
 
 
 @pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveApi]:
+def api(
+    module_database: ServedDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveApi]:
     folder = tmp_path_factory.mktemp("api")
     graph = folder / "change.json"
     graph.write_text(json.dumps(json.loads(GRAPH.read_text())["graph"]), "utf-8")
-    with live_api(graph, f"sqlite:///{folder}/plane.db") as live:
+    with live_api(graph, module_database.url) as live:
         yield live
         assert live.broken == []
 

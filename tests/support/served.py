@@ -1,15 +1,13 @@
-"""What the tests of `stateous serve` share: graph files, databases, and a start that is refused."""
+"""What the tests of `stateous serve` share: graph files, ports, requests, and a start that is refused."""
 
 from __future__ import annotations
 
 import json
 import logging
 import socket
-import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ from typing import Any
 from typer.testing import CliRunner
 
 from stateous_cli.app import build_app
-from stateous_controlplane.store.moments import text_of
 from tests.support.graphs import TICKET, graph
 from tests.support.processes import Process, run_stateous
 
@@ -56,24 +53,6 @@ def is_open(port: int) -> bool:
     """Whether somebody listens on ``port``."""
     with socket.socket() as caller:
         return caller.connect_ex(("127.0.0.1", port)) == 0
-
-
-def query(file: Path, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-    """Run one statement on a database file, and commit it."""
-    with closing(sqlite3.connect(file, timeout=30)) as connection, connection:
-        return connection.execute(statement, values).fetchall()
-
-
-def take_row(file: Path, holder: str, *, ago: float = 0.0) -> None:
-    """Put another control plane into the row, as one on another host that shares the disk does."""
-    since = datetime.now(UTC) - timedelta(seconds=ago)
-    query(file, "UPDATE control_plane SET serving = ?, since = ?", holder, text_of(since))
-
-
-def holder_of(file: Path) -> str | None:
-    """Whose name stands in the row."""
-    ((serving,),) = query(file, "SELECT serving FROM control_plane")
-    return None if serving is None else str(serving)
 
 
 def logged(process: Process) -> list[str]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from stateous_controlplane.store.port import Reads, Store
-from tests.support.databases import KINDS, Database, InMemory
+from tests.support.databases import KINDS, Database, InMemory, OnPostgres
+from tests.support.postgres import SharedServer
 from tests.support.stores import HOLDER, NOW
 
 
@@ -16,7 +17,15 @@ def memory_database() -> InMemory:
     return InMemory()
 
 
-@pytest.fixture(params=["memory", *KINDS])
+@pytest.fixture
+def oldest_postgres_database(oldest_postgres_server: SharedServer) -> Iterator[OnPostgres]:
+    with oldest_postgres_server.empty_database() as url:
+        made = OnPostgres(url)
+        yield made
+        made.close()
+
+
+@pytest.fixture(params=["memory", *KINDS, "oldest_postgres"])
 def database(request: pytest.FixtureRequest) -> Database:
     made: Database = request.getfixturevalue(f"{request.param}_database")
     return made
