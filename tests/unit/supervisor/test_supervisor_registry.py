@@ -13,7 +13,7 @@ ASK = HEAD + "@on_state(states.tax_check.ask)\ndef ask(ctx): return None\n"
 
 def test_each_state_that_has_a_routine_is_served(write_folder):
     folder = write_folder(draft=DRAFT, review=REVIEW, tax_check_ask=ASK)
-    routines = load_routines(folder)
+    routines = load_routines(folder).states
     assert {state: (it.place, it.on_loop) for state, it in routines.items()} == {
         "draft": ("draft.draft", False),
         "review": ("review.review", True),
@@ -24,12 +24,12 @@ def test_each_state_that_has_a_routine_is_served(write_folder):
 
 def test_an_imported_routine_counts_once(write_folder):
     folder = write_folder(a_draft=DRAFT, b_other="from a_draft import draft, draft as again\n")
-    assert load_routines(folder)["draft"].place == "a_draft.draft"
+    assert load_routines(folder).states["draft"].place == "a_draft.draft"
 
 
 def test_a_second_decorator_replaces_the_first(write_folder):
     text = HEAD + "@on_state(states.review)\n@on_state(states.draft)\ndef work(ctx): ...\n"
-    assert set(load_routines(write_folder(work=text))) == {"review"}
+    assert set(load_routines(write_folder(work=text)).states) == {"review"}
 
 
 def test_marked_objects_that_can_be_called_are_routines(write_folder):
@@ -37,7 +37,7 @@ def test_marked_objects_that_can_be_called_are_routines(write_folder):
         "class Reviewer:\n    async def __call__(self, ctx): ...\n"
         "reviewer = on_state(states.review)(Reviewer())\n"
     )
-    routine = load_routines(write_folder(work=text))["review"]
+    routine = load_routines(write_folder(work=text)).states["review"]
     assert routine.on_loop
     assert routine.place == "work.reviewer"
 
@@ -46,12 +46,12 @@ def test_files_that_begin_with_an_underscore_are_left_to_those_that_import_them(
     folder = write_folder(
         _broken="raise ValueError", _draft=DRAFT, work="from _draft import draft\n"
     )
-    assert load_routines(folder)["draft"].place == "work.draft"
+    assert load_routines(folder).states["draft"].place == "work.draft"
 
 
 def test_two_folders_in_one_process_have_a_contract_each(write_folder):
-    first = load_routines(write_folder(folder="one", draft=DRAFT))["draft"]
-    second = load_routines(write_folder(folder="two", draft=DRAFT))["draft"]
+    first = load_routines(write_folder(folder="one", draft=DRAFT)).states["draft"]
+    second = load_routines(write_folder(folder="two", draft=DRAFT)).states["draft"]
     assert first.ref.emits[0] is not second.ref.emits[0]
     assert type(second.call(None)) is second.ref.emits[0]
 
@@ -59,7 +59,7 @@ def test_two_folders_in_one_process_have_a_contract_each(write_folder):
 def test_a_file_with_the_name_of_a_loaded_module_has_its_routines_and_hides_nothing(write_folder):
     import queue
 
-    routines = load_routines(write_folder(queue=DRAFT))
+    routines = load_routines(write_folder(queue=DRAFT)).states
     assert routines["draft"].place == "queue.draft"
     assert sys.modules["queue"] is queue
 

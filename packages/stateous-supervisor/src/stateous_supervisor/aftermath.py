@@ -21,7 +21,12 @@ class Entry:
 
 
 def what_follows(entry: Entry, after: Mapping[str, Any]) -> str:
-    """What the control plane made of a failed attempt at ``entry``, from the token ``after`` it."""
+    """What the control plane made of a failed attempt at ``entry``.
+
+    ``after`` is its answer: the token, or the run, as it is then.
+    """
+    if "configuration" in after:
+        return _in_run(entry, after)
     state, status = after.get("state"), after.get("status")
     if status == "failed":
         return "no retry is left, and the token has failed"
@@ -34,3 +39,19 @@ def what_follows(entry: Entry, after: Mapping[str, Any]) -> str:
     if status == "paused":
         return "the token is paused, so nothing follows before its resume"
     return "it is tried again"
+
+
+def _in_run(entry: Entry, after: Mapping[str, Any]) -> str:
+    path = [(it["state"], it["visit"]) for it in after["configuration"]]
+    match after.get("status"):
+        case "failed":
+            return "no retry is left, and the run has failed"
+        case "completed" | "cancelled" as ended:
+            return f"no retry is left, and the run is {ended}"
+        case "paused":
+            return "the run is paused, so nothing follows before its resume"
+        case _ if (entry.state, entry.visit) in path:
+            return "it is tried again, or no retry is left and the run stays where it is"
+        case _:
+            states = "/".join(state for state, _ in path)
+            return f"no retry is left, and 'failed' has moved the run to {states}"

@@ -27,6 +27,8 @@ _ENV_PREFIX: Final = "STATEOUS_"
 _MOST_TASKS: Final = 1000
 _MOST_NAME: Final = 128
 _DIGITS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+#: Where a control plane is when nobody says anything else.
+_HERE: Final = "http://127.0.0.1:8080"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +50,19 @@ class Contract:
 
 
 def read_settings(
-    folder: Path, *, url: str | None = None, tasks: object = None, name: str | None = None
+    folder: Path | None, *, url: str | None = None, tasks: object = None, name: str | None = None
 ) -> Settings:
     """The settings of a folder (`docs/spec/authoring.md` 8.1).
 
     What is given here (a flag) wins over the environment's ``STATEOUS_URL``, ``STATEOUS_TASKS`` and
-    ``STATEOUS_NAME``, these over ``stateous.yaml``. An empty variable counts as none.
+    ``STATEOUS_NAME``, these over ``stateous.yaml``. An empty variable counts as none. Without a
+    folder the URL is that of a control plane on this computer, unless it is said.
 
     Raises:
         SupervisorError: the sentence names every wrong setting and where it was set.
     """
-    path = folder / "stateous.yaml"
-    in_file = _read_mapping(path)
+    path = folder / "stateous.yaml" if folder is not None else None
+    in_file = _read_mapping(path) if path is not None else {"url": _HERE}
     flags = {"url": url, "tasks": tasks, "name": name}
     flags = {key: value for key, value in flags.items() if value is not None}
 
@@ -103,6 +106,26 @@ def read_contract(folder: Path) -> Contract:
             f"{path} has no __checksum__: make it again with stateous init supervisor"
         )
     return Contract(found.get("__workflow__", ""), found["__checksum__"], found.get("__contract__"))
+
+
+def find_contract(folder: Path) -> Contract | None:
+    """What `contract.py` was made from; None when a folder of charts' routines has none.
+
+    Whether it is one is told by its text, as what is in the contract: a file has ``on_job``.
+
+    Raises:
+        SupervisorError: as :func:`read_contract` has it.
+    """
+    if not (folder / "contract.py").exists() and any(map(_names_on_job, folder.glob("*.py"))):
+        return None
+    return read_contract(folder)
+
+
+def _names_on_job(path: Path) -> bool:
+    try:
+        return re.search(rb"\bon_job\b", path.read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def _read_mapping(path: Path) -> dict[str, object]:
@@ -172,7 +195,7 @@ class _Layers(BaseSettings):
     name: Annotated[str, BeforeValidator(_name)] = Field(default_factory=_host_name)
 
 
-def _sentence(error: ValidationError, path: Path, flags: dict[str, Any]) -> str:
+def _sentence(error: ValidationError, path: Path | None, flags: dict[str, Any]) -> str:
     in_file, elsewhere = [], []
     for problem in error.errors(include_url=False, include_input=False):
         key = str(problem["loc"][0])

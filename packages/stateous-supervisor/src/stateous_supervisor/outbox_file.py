@@ -12,7 +12,7 @@ import os
 import sqlite3
 from datetime import datetime
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, cast, get_args
 
 from stateous.errors import JsonError
 from stateous.json import read_json, write_json
@@ -35,7 +35,7 @@ CREATE TABLE messages (
 _INSERT: Final = (
     "INSERT INTO messages (task, attempt, token, kind, body, created_at) VALUES (?, ?, ?, ?, ?, ?)"
 )
-_KINDS: Final = frozenset({"report", "note", "memory"})
+_KINDS: Final = frozenset(get_args(Kind))
 #: The row that proves room is no message. Its id is below all others, so that theirs are as if it had
 #: never been; whoever does not know it sends a note to a task that there is not.
 _PROOF: Final = (
@@ -131,7 +131,9 @@ def _message(
         raise OutboxError(
             f"the outbox {path} holds a message {row} that is broken: {error}"
         ) from None
-    if not isinstance(body, dict) or kind not in _KINDS:
+    # Without its number an emitted value could be taken twice.
+    numbered = kind != "emit" or (isinstance(body, dict) and "number" in body)
+    if not isinstance(body, dict) or kind not in _KINDS or not numbered:
         raise OutboxError(
             f"the outbox {path} holds a message {row} that this Stateous does not know: "
             f"its kind is {kind!r}"

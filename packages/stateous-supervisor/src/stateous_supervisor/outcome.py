@@ -56,7 +56,7 @@ def failed(error: str, attempt: int) -> JsonObject:
     """A failed outcome. The routine's writes and timers are dropped, its notes and memory stay."""
     return {
         "kind": "failed",
-        "error": _storable(error),
+        "error": storable(error),
         "context": {},
         "schedules": [],
         "attempt": attempt,
@@ -64,13 +64,13 @@ def failed(error: str, attempt: int) -> JsonObject:
 
 
 def told(outcome: Mapping[str, Json]) -> str:
-    """An outcome in a word, for the log: the event's name, or `waiting`, or `failed`."""
+    """An outcome in a word, for the log: the event's name, or `waiting`, `done`, `failed`."""
     return str(outcome["event"] if outcome["kind"] == "event" else outcome["kind"])
 
 
 def idle_timers(outcome: Mapping[str, Json]) -> list[str]:
     """The events of timers that stand beside a reported event: its move cancels them."""
-    schedules = outcome["schedules"]
+    schedules = outcome.get("schedules")
     if outcome["kind"] != "event" or not isinstance(schedules, list):
         return []
     return [str(timer["event"]) for timer in schedules if isinstance(timer, dict)]
@@ -97,7 +97,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= _MOST_OF_A_VALUE else text[: _MOST_OF_A_VALUE - 1] + "…"
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """``text`` as UTF-8 and the databases can hold it, cut where nobody reads on."""
     if len(text) > _MOST_OF_AN_ERROR:
         text = text[: _MOST_OF_AN_ERROR - 1] + "…"

@@ -1,4 +1,7 @@
-"""The routines of a folder: its files are imported, what `@on_state` marked is found (8.3)."""
+"""The routines of a folder: its files are imported, what `@on_state` and `@on_job` marked is found.
+
+`docs/spec/authoring.md` 8.3 and `docs/spec/statechart.md` 10.3.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from stateous.routine import StateRef, state_of
+from stateous.routine import StateRef, job_of, state_of
 from stateous_supervisor.errors import SupervisorError
 from stateous_supervisor.failures import raised_at
 from stateous_supervisor.signatures import misfit
@@ -38,15 +41,36 @@ class Routine:
     on_loop: bool
 
 
-def load_routines(folder: Path) -> dict[str, Routine]:
-    """Import ``folder/*.py`` and find the routines, by the state's name as a claim has it.
+@dataclass(frozen=True, slots=True)
+class JobRoutine:
+    """The function that works on the jobs of one name, ``<machine>/<routine>``."""
+
+    name: str
+    call: Callable[..., Any]
+    place: str
+    on_loop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Routines:
+    """The routines of a folder, by the names of states and of jobs as a claim has them."""
+
+    states: dict[str, Routine] = field(default_factory=dict)
+    jobs: dict[str, JobRoutine] = field(default_factory=dict)
+
+
+_R = TypeVar("_R", Routine, JobRoutine)
+
+
+def load_routines(folder: Path) -> Routines:
+    """Import ``folder/*.py`` and find the routines.
 
     The folder is put first on the import path, and stays there. Files whose names start with `_`
     are left to those that import them.
 
     Raises:
-        SupervisorError: a file does not import; two routines for one state; a routine for a state
-            that the contract does not have; no routine at all.
+        SupervisorError: a file does not import; two routines for one state or one job; a routine
+            for a state that the contract does not have; no routine at all.
     """
     home = folder.resolve()
     sys.path.insert(0, str(home))
@@ -103,36 +127,49 @@ def _import_beside(path: Path) -> ModuleType:
     return module
 
 
-def _collect(folder: Path, modules: list[ModuleType]) -> dict[str, Routine]:
+def _collect(folder: Path, modules: list[ModuleType]) -> Routines:
     known = _states_of_contract(modules)
-    found: dict[str, Routine] = {}
+    found = Routines()
     seen: set[int] = set()
     for module in modules:
         for attribute, value in vars(module).items():
-            ref = state_of(value)
-            if ref is None or id(value) in seen:
+            ref, name = state_of(value), job_of(value)
+            if (ref is None and name is None) or id(value) in seen:
                 continue
             seen.add(id(value))
             place = f"{module.__name__.partition('@')[0]}.{attribute}"
             wrong = misfit(place, value)
             if wrong is not None:
                 raise _refusal(folder, wrong)
-            if ref.name in found:
-                raise _refusal(
-                    folder, f"'{ref.name}' has two routines: {found[ref.name].place} and {place}"
-                )
-            if ref.name not in known:
-                raise _refusal(
-                    folder,
-                    f"{place} is for the state '{ref.name}', which contract.py does not have: "
-                    f"remove it, or make contract.py again with stateous init supervisor",
-                )
-            found[ref.name] = Routine(ref, value, place, _is_async(value))
-    if not found:
+            if name is not None:
+                routine = JobRoutine(name, value, place, _is_async(value))
+                _add(folder, found.jobs, name, routine)
+            if ref is not None:
+                if ref.name not in found.states and ref.name not in known:
+                    raise _refusal(
+                        folder,
+                        f"{place} is for the state '{ref.name}', which contract.py does not have: "
+                        f"remove it, or make contract.py again with stateous init supervisor",
+                    )
+                _add(folder, found.states, ref.name, Routine(ref, value, place, _is_async(value)))
+    if not found.states and not found.jobs:
         raise _refusal(
-            folder, "there is none; decorate a function with @on_state(states.<state>) first"
+            folder,
+            f"there is none; decorate a function with {_mark_of(modules)} first",
         )
     return found
+
+
+def _mark_of(modules: list[ModuleType]) -> str:
+    if any(module.__name__ == "contract" for module in modules):
+        return "@on_state(states.<state>)"
+    return '@on_job("<machine>/<routine>")'
+
+
+def _add(folder: Path, found: dict[str, _R], name: str, routine: _R) -> None:
+    other = found.setdefault(name, routine)
+    if other is not routine:
+        raise _refusal(folder, f"'{name}' has two routines: {other.place} and {routine.place}")
 
 
 def _states_of_contract(modules: list[ModuleType]) -> set[str]:

@@ -21,19 +21,18 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from stateous.json import Json, JsonObject
-from stateous.routine import Context
+from stateous_supervisor.calls import Call, call_of
 from stateous_supervisor.crashpoints import reached
 from stateous_supervisor.failures import cut, defined_at, raised_at, shown_trace
 from stateous_supervisor.forks import Home, forked_loops
-from stateous_supervisor.messages import Attempt, Draft, Kind, Message
-from stateous_supervisor.outbox import Outbox
-from stateous_supervisor.outcome import failed, raised, returned
-from stateous_supervisor.registry import Routine
+from stateous_supervisor.messages import Attempt, Draft, Kind, Message, Outgoing
+from stateous_supervisor.outcome import raised
+from stateous_supervisor.registry import JobRoutine, Routine
 
 #: Called from any thread when a routine has ended: with its outcome, or with None when it was
 #: cancelled by :meth:`Runner.cancel` and did not object.
@@ -44,19 +43,29 @@ _log = logging.getLogger("stateous.supervisor")
 
 @dataclass(frozen=True, slots=True)
 class _Sink:
-    """Where `ctx.note` and `ctx.memory` of one attempt go: to the outbox, at once."""
+    """Where `ctx.note`, `ctx.memory` and `ctx.emit` of one attempt go: to the outbox, at once."""
 
-    outbox: Outbox
+    outbox: Outgoing
     attempt: Attempt
     token: str
     #: A `def` routine waits until its message is on disk; the routines' loop must not.
     waits: bool
+    #: Values of an attempt are numbered in the order that they stand in the outbox, from whatever
+    #: thread they come. A number that was not written is the next one's.
+    emitting: threading.Lock = field(default_factory=threading.Lock)
+    emitted: list[int] = field(default_factory=lambda: [0])
 
     def note(self, text: str) -> None:
         self._put("note", {"text": text})
 
     def memory(self, key: str, value: Json) -> None:
         self._put("memory", {"key": key, "value": value})
+
+    def emit(self, event: str, value: Json) -> None:
+        with self.emitting:
+            number = self.emitted[0] + 1
+            self._put("emit", {"number": number, "event": event, "data": value})
+            self.emitted[0] = number
 
     def _put(self, kind: Kind, body: JsonObject) -> None:
         reached(f"before-{kind}")
@@ -75,23 +84,10 @@ class _Sink:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A routine, and what it is called with."""
-
-    routine: Routine
-    attempt: Attempt
-    ctx: Context[Any]
-
-    @property
-    def name(self) -> str:
-        return f"{self.routine.ref.name} of {self.ctx.token} (task {self.attempt.task})"
-
-
 class Runner:
     """The routines that run. Its methods are called from one thread."""
 
-    def __init__(self, outbox: Outbox, ended: Ended, *, folder: Path) -> None:
+    def __init__(self, outbox: Outgoing, ended: Ended, *, folder: Path) -> None:
         """``folder`` is where the author's own code is, for the log."""
         self._outbox = outbox
         self._ended = ended
@@ -104,16 +100,18 @@ class Runner:
         self._thread = threading.Thread(target=self._turn, name="routines", daemon=True)
         self._thread.start()
 
-    def start(self, attempt: Attempt, routine: Routine, grant: Mapping[str, Any]) -> None:
+    def start(
+        self, attempt: Attempt, routine: Routine | JobRoutine, grant: Mapping[str, Any]
+    ) -> None:
         """Run the routine of a grant. Its end is told through ``ended``."""
         sink = _Sink(self._outbox, attempt, grant["token"], waits=not routine.on_loop)
         try:
-            call = _Call(routine, attempt, Context(grant, sink))
+            call = call_of(routine, attempt, grant, sink)
             if routine.on_loop:
                 self.loop.call_soon_threadsafe(self._begin, call)
             else:
                 threading.Thread(
-                    target=self._in_thread, args=(call,), name=call.name, daemon=True
+                    target=self._in_thread, args=(call,), name=call.title, daemon=True
                 ).start()
         except Exception as error:  # a grant that no `ctx` can be made of; no more threads
             self._ended(attempt, raised(error, attempt.number))
@@ -134,18 +132,18 @@ class Runner:
 
     # On a thread of its own
 
-    def _in_thread(self, call: _Call) -> None:
-        outcome = failed("the routine ended, and nobody could tell how", call.attempt.number)
+    def _in_thread(self, call: Call) -> None:
+        outcome = call.failed("the routine ended, and nobody could tell how")
         try:
             outcome = self._called(call)
         finally:
             self._ended(call.attempt, outcome)
 
-    def _called(self, call: _Call) -> JsonObject:
+    def _called(self, call: Call) -> JsonObject:
         try:
             reached("before-call")
             try:
-                value = call.routine.call(call.ctx)
+                value = call.function(call.ctx)
             finally:
                 self._home.stay()
             reached("after-call")
@@ -154,10 +152,9 @@ class Runner:
             value.close()
             return self._wrong(
                 call,
-                failed(
-                    f"the routine of {call.routine.ref.name!r} is a def that returned a coroutine: "
-                    f"write it as async def",
-                    call.attempt.number,
+                call.failed(
+                    f"the routine of {call.name!r} is a def that returned a coroutine: "
+                    f"write it as async def"
                 ),
             )
         except BaseException as error:
@@ -176,16 +173,16 @@ class Runner:
                 _log.error("a task of a routine raised %s", type(error).__name__)
         self.loop.close()
 
-    def _begin(self, call: _Call) -> None:
-        task = self.loop.create_task(self._run(call), name=call.name)
+    def _begin(self, call: Call) -> None:
+        task = self.loop.create_task(self._run(call), name=call.title)
         self._tasks[call.attempt] = task
         task.add_done_callback(functools.partial(self._done, call.attempt))
 
-    async def _run(self, call: _Call) -> JsonObject:
+    async def _run(self, call: Call) -> JsonObject:
         try:
             reached("before-call")
             try:
-                value = await call.routine.call(call.ctx)
+                value = await call.function(call.ctx)
             finally:
                 self._home.stay()
             reached("after-call")
@@ -226,24 +223,24 @@ class Runner:
 
     # What a routine ended with
 
-    def _returned(self, call: _Call, value: object) -> JsonObject:
-        outcome = returned(call.routine.ref, value, call.ctx)
+    def _returned(self, call: Call, value: object) -> JsonObject:
+        outcome = call.returned(value)
         return self._wrong(call, outcome) if outcome["kind"] == "failed" else outcome
 
-    def _wrong(self, call: _Call, outcome: JsonObject) -> JsonObject:
+    def _wrong(self, call: Call, outcome: JsonObject) -> JsonObject:
         _log.warning(
             "task %d of %s: the routine of %s failed in attempt %d (%s): %s",
             call.attempt.task,
             call.ctx.token,
-            call.routine.ref.name,
+            call.name,
             call.attempt.number,
-            defined_at(call.routine.call, self._folder),
+            defined_at(call.function, self._folder),
             cut(str(outcome["error"])),
         )
         return outcome
 
-    def _raised(self, call: _Call, error: BaseException) -> JsonObject:
-        outcome = raised(error, call.attempt.number)
+    def _raised(self, call: Call, error: BaseException) -> JsonObject:
+        outcome = call.raised(error)
         # The first frame is the one above; the author's code begins behind it.
         trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
         told = str(outcome["error"])
@@ -251,10 +248,26 @@ class Runner:
             "task %d of %s: the routine of %s raised in attempt %d (%s): %s\n%s",
             call.attempt.task,
             call.ctx.token,
-            call.routine.ref.name,
+            call.name,
             call.attempt.number,
-            raised_at(trace, self._folder) or defined_at(call.routine.call, self._folder),
+            raised_at(trace, self._folder) or defined_at(call.function, self._folder),
             cut(told),
             shown_trace(error, trace, told),
         )
         return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class RoutineWork:
+    """The work of one routine, done by the runner."""
+
+    runner: Runner
+    routine: Routine | JobRoutine
+
+    def start(self, attempt: Attempt, grant: Mapping[str, Any]) -> None:
+        """Run it for a grant."""
+        self.runner.start(attempt, self.routine, grant)
+
+    def cancel(self, attempt: Attempt) -> None:
+        """Cancel it, as far as it can be."""
+        self.runner.cancel(attempt)

@@ -11,25 +11,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from stateous_client import AsyncClient, Client
-from stateous_supervisor.attempts import Attempts
+from stateous_supervisor.attempts import Attempts, Performer
 from stateous_supervisor.folder import Settings
 from stateous_supervisor.leases import Leases
 from stateous_supervisor.loops.bell import Bell
 from stateous_supervisor.loops.claim import ClaimLoop
 from stateous_supervisor.loops.delivery import DeliveryLoop
 from stateous_supervisor.loops.heartbeat import HeartbeatLoop
-from stateous_supervisor.messages import Message
-from stateous_supervisor.outbox import Outbox
+from stateous_supervisor.messages import Message, Outgoing
 from stateous_supervisor.pace import Pace
-from stateous_supervisor.registry import Routine
-from stateous_supervisor.runner import Runner
+from stateous_supervisor.registry import Routines
+from stateous_supervisor.runner import RoutineWork, Runner
+from stateous_supervisor.scripts.jobs import ScriptJobs
+from stateous_supervisor.scripts.processes import ScriptProcesses
 from stateous_supervisor.session import Phase, Session
 from stateous_supervisor.watch import LoopWatch
+from stateous_supervisor.work import SCRIPTS, Queue, job, state
 
 _log: Final = logging.getLogger("stateous.supervisor")
 
@@ -37,18 +39,20 @@ _log: Final = logging.getLogger("stateous.supervisor")
 class Shift:
     """The parts of a supervisor that has been accepted. Used on one event loop, once.
 
-    ``post`` has that loop call a function, from any thread. ``connect`` makes a client for the
-    heartbeats, whose calls take at most so many seconds.
+    ``folder`` is where the routines' code is. With ``processes``, which are open and are closed here,
+    scripts are run too. ``post`` has that loop call a function, from any thread. ``connect`` makes a
+    client for the heartbeats, whose calls take at most so many seconds.
     """
 
     def __init__(
         self,
         plane: AsyncClient,
-        outbox: Outbox,
-        routines: Mapping[str, Routine],
+        outbox: Outgoing,
+        routines: Routines,
         settings: Settings,
         *,
         folder: Path,
+        processes: ScriptProcesses | None = None,
         connect: Callable[[float], Client],
         post: Callable[..., None],
         pace: Pace,
@@ -65,6 +69,13 @@ class Shift:
             lambda attempt, outcome: post(self._attempts.ended, attempt, outcome),
             folder=folder,
         )
+        self._scripts = (
+            ScriptJobs(
+                processes, outbox, lambda attempt, outcome: self._attempts.ended(attempt, outcome)
+            )
+            if processes is not None
+            else None
+        )
         leases = Leases(lambda: plane.lease)
         self._delivery = DeliveryLoop(
             plane,
@@ -74,17 +85,18 @@ class Shift:
             entry=lambda attempt: self._attempts.entry(attempt),
             settled=lambda attempt: self._attempts.settled(attempt),
             ran_out=lambda attempt: self._attempts.ran_out(attempt),
+            stop=lambda attempt: self._attempts.lost((attempt,)),
+            gone=self._message_gone,
             changed=self._bell.ring,
             pace=pace,
             clock=clock,
         )
         self._attempts = Attempts(
             self._session,
-            self._runner,
             outbox,
             self._delivery,
             leases,
-            routines=routines,
+            performers=self._performers(routines),
             bell=self._bell,
             post=post,
             clock=clock,
@@ -93,7 +105,7 @@ class Shift:
             self._session,
             plane,
             supervisor=settings.name,
-            states={state: routine.on_loop for state, routine in routines.items()},
+            queues=_queues(routines, scripts=processes is not None),
             begin=self._attempts.begin,
             bell=self._bell,
             pace=pace,
@@ -133,6 +145,8 @@ class Shift:
             await asyncio.gather(work, return_exceptions=True)
             await self._delivery.close()
             self._heartbeats.close(self._pace.send_grace)
+            if self._scripts is not None:
+                await self._scripts.close()
             self._runner.close(0.0 if self._aborts() else self._pace.cancel_grace)
 
     def stop(self) -> None:
@@ -172,6 +186,20 @@ class Shift:
         """These messages of running attempts are on disk."""
         self._attempts.written(messages)
 
+    def _performers(self, routines: Routines) -> dict[Queue, Performer]:
+        performers: dict[Queue, Performer] = {}
+        for name, of_state in routines.states.items():
+            performers[state(name)] = RoutineWork(self._runner, of_state)
+        for name, of_job in routines.jobs.items():
+            performers[job(name)] = RoutineWork(self._runner, of_job)
+        if self._scripts is not None:
+            performers[SCRIPTS] = self._scripts
+        return performers
+
+    def _message_gone(self, message: Message) -> None:
+        if self._scripts is not None:
+            self._scripts.gone(message)
+
     async def _work(self) -> None:
         left = self._outbox.left
         if left:
@@ -192,3 +220,10 @@ class Shift:
                     await self._bell.wait(None)
         except TimeoutError:
             pass
+
+
+def _queues(routines: Routines, *, scripts: bool) -> dict[Queue, bool]:
+    """What is claimed, and whether its work is done on the routines' event loop."""
+    queues = {state(name): routine.on_loop for name, routine in routines.states.items()}
+    queues |= {job(name): routine.on_loop for name, routine in routines.jobs.items()}
+    return queues | ({SCRIPTS: False} if scripts else {})

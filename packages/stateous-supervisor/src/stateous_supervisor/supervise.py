@@ -22,14 +22,17 @@ from stateous_supervisor import crashpoints
 from stateous_supervisor.backoff import Backoff
 from stateous_supervisor.clock import since_boot
 from stateous_supervisor.errors import SupervisorError
-from stateous_supervisor.folder import read_contract, read_settings
+from stateous_supervisor.folder import find_contract, read_settings
 from stateous_supervisor.loops.answers import refusal, unanswered
-from stateous_supervisor.messages import Message
+from stateous_supervisor.messages import Message, Outgoing
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.pace import Pace
 from stateous_supervisor.parting import Leftovers, part
-from stateous_supervisor.registry import load_routines
+from stateous_supervisor.registry import Routines, load_routines
+from stateous_supervisor.scripts.processes import ScriptProcesses
 from stateous_supervisor.shift import Shift
+from stateous_supervisor.unkept import UnkeptOutbox
+from stateous_supervisor.work import SCRIPTS
 
 _SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
@@ -42,9 +45,16 @@ _log: Final = logging.getLogger("stateous.supervisor")
 
 
 def supervise(
-    folder: Path, *, url: str | None = None, tasks: object = None, name: str | None = None
+    folder: Path | None,
+    *,
+    url: str | None = None,
+    tasks: object = None,
+    name: str | None = None,
+    scripts: bool = False,
 ) -> int:
-    """Run the supervisor of ``folder`` until SIGINT or SIGTERM ends it: the exit code.
+    """Run a supervisor until SIGINT or SIGTERM ends it: the exit code.
+
+    The arguments are those of :class:`Supervisor`.
 
     Called on the main thread, which gets the signals. The process ends soon after that thread then,
     also when a routine has left a thread behind that does not.
@@ -55,34 +65,42 @@ def supervise(
     crashpoints.arm(os.environ.get(crashpoints.VARIABLE))
     leftovers = Leftovers()
     pace = Pace()
-    code = Supervisor(folder, url=url, tasks=tasks, name=name, pace=pace).run(signals=True)
+    made = Supervisor(folder, url=url, tasks=tasks, name=name, scripts=scripts, pace=pace)
+    code = made.run(signals=True)
     part(leftovers.here(), code, grace=pace.cancel_grace)
     return code
 
 
 class Supervisor:
-    """A supervisor of one folder. It runs once.
+    """A supervisor of one folder, of scripts, or of both. It runs once.
 
     Making it reads the folder's two files and touches nothing else. ``url``, ``tasks`` and ``name``
-    win over the environment and the file.
+    win over the environment and the file. With ``scripts`` it claims script jobs too, and runs each in
+    a process of its own. Then there may be no folder: nothing is kept on disk, and what could not be
+    reported runs again (`docs/spec/statechart.md` 17).
 
     Raises:
-        SupervisorError: the settings or the contract cannot be used.
+        SupervisorError: the settings or the contract cannot be used; there is nothing to do; scripts
+            cannot be run here.
     """
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None,
         *,
         url: str | None = None,
         tasks: object = None,
         name: str | None = None,
+        scripts: bool = False,
         pace: Pace | None = None,
         clock: Callable[[], float] = since_boot,
     ) -> None:
+        if folder is None and not scripts:
+            raise SupervisorError("there is nothing to supervise: name a folder, or use --scripts")
         self._folder = folder
+        self._processes = ScriptProcesses() if scripts else None
         self._settings = read_settings(folder, url=url, tasks=tasks, name=name)
-        self._contract = read_contract(folder)
+        self._contract = find_contract(folder) if folder is not None else None
         self._pace = pace if pace is not None else Pace()
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -121,28 +139,29 @@ class Supervisor:
         if signals:
             _call_on_signals(self._loop, self.stop)
         self._see_stops()
-        outbox = Outbox.open(
-            self._folder, written=self._on_written, refuses=self._on_refused, pace=self._pace
-        )
-        with contextlib.closing(outbox):
+        with contextlib.closing(self._open_outbox()) as outbox:
             async with AsyncClient(url, timeout=self._pace.http_timeout, retries=0) as plane:
                 health = await self._meet(plane)
                 if health is None:
                     return 0
                 self._check(health, plane.url)
-                routines = load_routines(self._folder)
+                routines = load_routines(self._folder) if self._folder else Routines()
+                served = [*sorted(routines.states), *sorted(routines.jobs)]
                 _log.info(
                     "%s serves %s; the control plane is %s",
                     self._settings.name,
-                    ", ".join(sorted(routines)),
+                    ", ".join([*served, *([SCRIPTS.name] if self._processes else [])]),
                     plane.url,
                 )
+                if self._processes is not None:
+                    await self._processes.open()
                 shift = Shift(
                     plane,
                     outbox,
                     routines,
                     self._settings,
-                    folder=self._folder.resolve(),
+                    folder=(self._folder or Path()).resolve(),
+                    processes=self._processes,
                     connect=lambda deadline: Client(url, timeout=deadline, retries=0),
                     post=self._post,
                     pace=self._pace,
@@ -153,6 +172,13 @@ class Supervisor:
                     shift.outbox_refuses(self._refusal)
                 self._see_stops()
                 return await shift.run()
+
+    def _open_outbox(self) -> Outgoing:
+        if self._folder is None:
+            return UnkeptOutbox(written=self._on_written)
+        return Outbox.open(
+            self._folder, written=self._on_written, refuses=self._on_refused, pace=self._pace
+        )
 
     async def _meet(self, plane: AsyncClient) -> Mapping[str, Any] | None:
         """What the control plane says of itself; None when the supervisor is stopped before."""
@@ -186,6 +212,8 @@ class Supervisor:
 
     def _check(self, health: Mapping[str, Any], url: str) -> None:
         ours = self._contract
+        if ours is None or self._folder is None:
+            return  # nothing here was made from a workflow
         if ours.checksum == health.get("checksum"):
             return
         if ours.contract is not None and ours.contract == health.get("contract"):

@@ -73,7 +73,7 @@ class Cast:
             )
         before = list(sys.path)
         try:
-            self.routines = load_routines(folder)
+            self.routines = load_routines(folder).states
         except BaseException:
             sys.path[:] = before
             raise

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeAlias, assert_never
 
 from stateous.limits import MAX_GRANTS_PER_CLAIM
@@ -22,6 +22,7 @@ from stateous_supervisor.loops.bell import Bell
 from stateous_supervisor.messages import Attempt
 from stateous_supervisor.pace import Pace
 from stateous_supervisor.session import Ask, Held, Over, Phase, Recall, Rest, Session
+from stateous_supervisor.work import Queue, names_of, queue_of
 
 Grant: TypeAlias = Mapping[str, Any]
 
@@ -29,9 +30,9 @@ _log: Final = logging.getLogger("stateous.supervisor")
 
 
 class ClaimLoop:
-    """Claims for ``states``, and hands each new grant to ``begin``, with the time of the grant.
+    """Claims from ``queues``, and hands each new grant to ``begin``, with the time of the grant.
 
-    ``states`` tells of each state whether its routine is an `async def` one. Of when something was
+    ``queues`` tells of each whether its routine is an `async def` one. Of when something was
     granted only this is known for sure: before the answer, and as long after the request as the
     control plane may hold the answer back, at the latest.
     """
@@ -42,7 +43,7 @@ class ClaimLoop:
         plane: AsyncClient,
         *,
         supervisor: str,
-        states: Mapping[str, bool],
+        queues: Mapping[Queue, bool],
         begin: Callable[[Attempt, Grant, float], None],
         bell: Bell,
         pace: Pace,
@@ -51,7 +52,7 @@ class ClaimLoop:
         self._session = session
         self._plane = plane
         self._supervisor = supervisor
-        self._states = states
+        self._queues = queues
         self._begin = begin
         self._bell = bell
         self._pace = pace
@@ -67,7 +68,7 @@ class ClaimLoop:
                 case Rest(seconds):
                     await self._bell.wait(seconds)
                 case Ask(request, most):
-                    await self._ask(tuple(self._states), request, self._pace.claim_wait, most)
+                    await self._ask(self._queues, request, self._pace.claim_wait, most)
                 case Recall(request):
                     await self._ask((), request, 0, MAX_GRANTS_PER_CLAIM)
                 case step:
@@ -80,10 +81,19 @@ class ClaimLoop:
         if call is not None:
             asyncio.get_running_loop().call_later(grace, call.cancel)
 
-    async def _ask(self, states: Sequence[str], request: str, wait: int, most: int | None) -> None:
+    async def _ask(
+        self, queues: Collection[Queue], request: str, wait: int, most: int | None
+    ) -> None:
         asked_at = self._clock()
         call = asyncio.ensure_future(
-            self._plane.claim(self._supervisor, states, request=request, wait=wait, max=most)
+            self._plane.claim(
+                self._supervisor,
+                names_of(queues, "state"),
+                jobs=names_of(queues, "job"),
+                request=request,
+                wait=wait,
+                max=most,
+            )
         )
         self._call = call
         try:
@@ -113,11 +123,12 @@ class ClaimLoop:
         grants: list[Grant] = ([] if answer is None else [answer]) if one else answer
         by_attempt: dict[Attempt, Grant] = {}
         for grant in grants:
-            if grant["state"] in self._states:
+            queue = queue_of(grant)
+            if queue in self._queues:
                 by_attempt[Attempt(grant["task"], grant["attempt"])] = grant
             else:
-                _log.error("task %d is not for this supervisor: %s", grant["task"], grant["state"])
-        held = [Held(it, self._states[grant["state"]]) for it, grant in by_attempt.items()]
+                _log.error("task %d is not for this supervisor: %s", grant["task"], queue.name)
+        held = [Held(it, self._queues[queue_of(grant)]) for it, grant in by_attempt.items()]
         for attempt in self._session.claim_answered(now, held):
             self._begin(attempt, by_attempt[attempt], by)
 

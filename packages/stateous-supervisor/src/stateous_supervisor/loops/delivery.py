@@ -7,6 +7,10 @@ without end, until the supervisor stops: then it has one try more, and stays on 
 An attempt whose lease is in doubt (:mod:`stateous_supervisor.leases`) is asked after by a heartbeat
 before the next of its messages goes: a routine that slept through its lease, because its process or
 its host did, is not listened to.
+
+Values that an attempt emitted go many in one request, when they come faster than the answers. Like all
+messages they may arrive twice: they are numbered, and the control plane passes by what it has seen. When
+it says that the attempt is over, the work is stopped: there is nobody to work for.
 """
 
 from __future__ import annotations
@@ -23,8 +27,7 @@ from stateous_supervisor.crashpoints import reached
 from stateous_supervisor.errors import OutboxError
 from stateous_supervisor.leases import Leases
 from stateous_supervisor.loops.answers import refusal, unanswered
-from stateous_supervisor.messages import Attempt, Kind, Message
-from stateous_supervisor.outbox import Outbox
+from stateous_supervisor.messages import Attempt, Kind, Message, Outgoing
 from stateous_supervisor.outcome import told
 from stateous_supervisor.pace import Pace
 from stateous_supervisor.pending import Pending
@@ -36,6 +39,8 @@ from stateous_supervisor.verdict import (
     Verdict,
     failed_instead,
     judge,
+    verdict_if_held,
+    verdict_if_lost,
 )
 
 # More at once make neither side faster: a control plane answers those that come together at once,
@@ -49,20 +54,23 @@ class DeliveryLoop:
     """The couriers. Everything happens on one event loop.
 
     ``settled`` is told of each attempt whose report is answered for good, or stays on disk;
-    ``ran_out`` of each whose lease turns out to be over; ``changed`` is called when a courier has
-    nothing left to send. ``entry`` is what an attempt of this run belongs to.
+    ``ran_out`` of each whose lease turns out to be over; ``stop`` of each that there is nobody to work
+    for any more; ``gone`` of each message that needs no more sending, or stays; ``changed`` is called when a courier has nothing left to send. ``entry`` is what an
+    attempt of this run belongs to.
     """
 
     def __init__(
         self,
         plane: AsyncClient,
-        outbox: Outbox,
+        outbox: Outgoing,
         *,
         supervisor: str,
         leases: Leases,
         entry: Callable[[Attempt], Entry | None],
         settled: Callable[[Attempt], None],
         ran_out: Callable[[Attempt], None],
+        stop: Callable[[Attempt], None],
+        gone: Callable[[Message], None],
         changed: Callable[[], None],
         pace: Pace,
         clock: Callable[[], float],
@@ -74,6 +82,8 @@ class DeliveryLoop:
         self._entry = entry
         self._settled = settled
         self._ran_out = ran_out
+        self._stop = stop
+        self._gone = gone
         self._changed = changed
         self._pace = pace
         self._clock = clock
@@ -141,33 +151,41 @@ class DeliveryLoop:
                 if not held:
                     return self._ran_out(message.attempt)
                 continue
-            answer = await self._send(message)
+            together = self._pending.with_followers(message)
+            answer = await self._send(together)
             if not isinstance(answer, Unanswered):
-                return await self._settle(message, answer)
+                return await self._settle(together, answer)
             if last_try:
                 return self._stay(message.task)
             await self._wait(backoff, answer)
         return None
 
-    async def _settle(self, message: Message, answer: Accepted | Refused) -> None:
+    async def _settle(self, together: Sequence[Message], answer: Accepted | Refused) -> None:
+        message = together[0]
         self._tell(message, answer)
         if isinstance(answer, Accepted):
-            return self._drop(message)
+            return self._drop(together)
         verdict = judge(message, answer)
         if verdict is Verdict.ASK:
             held = await self._is_held(message)
             if held is None:
                 return self._stay(message.task)
-            verdict = Verdict.FAIL if held else Verdict.DROP
-        if verdict is Verdict.FAIL:
-            return await self._fail(message, answer)
-        return self._drop(message)
+            verdict = verdict_if_held(message) if held else verdict_if_lost(message)
+        match verdict:
+            case Verdict.FAIL:
+                return await self._fail(message, answer)
+            case Verdict.STOP:
+                self._drop(together)
+                return self._stop(message.attempt)
+            case _:
+                return self._drop(together)
 
-    async def _send(self, message: Message) -> Answer:
+    async def _send(self, together: Sequence[Message]) -> Answer:
+        message = together[0]
         try:
             async with self._at_once:
                 reached(f"before-send-{message.kind}")
-                token = await self._call(message)
+                token = await self._call(together)
         except BadAnswer:
             # Any status below 400 is an acceptance here (docs/spec/wire.md 2.8).
             return Accepted()
@@ -177,7 +195,8 @@ class DeliveryLoop:
             reached(f"after-send-{message.kind}")
         return Accepted(token)
 
-    async def _call(self, message: Message) -> Mapping[str, Any] | None:
+    async def _call(self, together: Sequence[Message]) -> Mapping[str, Any] | None:
+        message = together[0]
         # The client checks the types of what a foreign row may hold.
         body = cast("dict[str, Any]", message.body)
         attempt = message.attempt.number
@@ -192,6 +211,13 @@ class DeliveryLoop:
                 key, value = body.get("key", ""), body.get("value")
                 await self._plane.memory(
                     message.task, key, value, attempt=attempt, number=message.id
+                )
+            case "emit":
+                values = [
+                    {"event": it.body.get("event"), "data": it.body.get("data")} for it in together
+                ]
+                await self._plane.emits(
+                    message.task, self._supervisor, attempt, body.get("number", 0), values
                 )
             case _:
                 assert_never(message.kind)
@@ -227,7 +253,7 @@ class DeliveryLoop:
             by = await asyncio.wrap_future(written)
         except OutboxError as error:
             _log.error("task %d of %s: %s", message.task, message.token, error)
-            self._drop(message)
+            self._drop((message,))
         else:
             self._pending.replace(message, by)
 
@@ -245,17 +271,20 @@ class DeliveryLoop:
         except TimeoutError:
             pass
 
-    def _drop(self, message: Message) -> None:
-        self._pending.done(message)
-        self._outbox.remove(message)
-        if message.kind == "report":
-            self._settled(message.attempt)
+    def _drop(self, together: Sequence[Message]) -> None:
+        for message in together:
+            self._pending.done(message)
+            self._outbox.remove(message)
+            self._gone(message)
+            if message.kind == "report":
+                self._settled(message.attempt)
 
     def _stay(self, task: int) -> None:
         for message in self._pending.stay(task):
             self._leave(message)
 
     def _leave(self, message: Message) -> None:
+        self._gone(message)
         if message.kind == "report":
             _log.warning(
                 "task %d of %s: the control plane cannot be reached; the report stays in the "
@@ -297,4 +326,5 @@ _WHAT: Final[dict[Kind, str]] = {
     "report": "the report",
     "note": "a note",
     "memory": "a memory write",
+    "emit": "an emitted value",
 }

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,7 +61,7 @@ class Process:
         self._connection = connection
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    async def run(self, job: dict[str, Any]) -> AsyncIterator[Answer]:
+    async def run(self, job: dict[str, Any]) -> AsyncGenerator[Answer, None]:
         """Have it run ``job`` (:mod:`frames`): its answers, of which `Done` or `Failed` is the last.
 
         Nothing is read ahead by more than 64 KiB: a process whose answers nobody takes stands still.
@@ -112,12 +112,18 @@ class Process:
 class ScriptProcesses:
     """Gives out processes, each once. Everything happens on one event loop.
 
-    When the fork server has died, which only somebody else can bring about, the next one that is
+    When the fork server has died, which only somebody else can bring about, the next process that is
     asked for starts another.
+
+    Raises:
+        SupervisorError: the script engine is not installed, or the system cannot fork.
     """
 
-    def __init__(self, python: str = sys.executable) -> None:
-        self._python = python
+    def __init__(self) -> None:
+        if not hasattr(socket, "send_fds"):
+            raise SupervisorError("script jobs need a system that can fork: Linux or macOS")
+        homes = (_home_of(stateous.__file__), _home_of(stateous_supervisor.__file__))
+        self._path = (*dict.fromkeys((*homes, _engine_home())),)
         self._server: _Server | None = None
         self._ready: deque[Process] = deque()
 
@@ -125,9 +131,9 @@ class ScriptProcesses:
         """Start the fork server, and have the first processes forked.
 
         Raises:
-            SupervisorError: the script engine is not installed; the system cannot fork.
+            SupervisorError: it does not start.
         """
-        self._server = await _Server.start(self._python)
+        self._server = await _Server.start(self._path)
         if not self._server.filters:
             _log.warning(
                 "this system does not filter system calls: scripts are held by their language and "
@@ -185,16 +191,13 @@ class _Server:
         asyncio.get_running_loop().add_reader(control.fileno(), self._read)
 
     @classmethod
-    async def start(cls, python: str) -> _Server:
-        if not hasattr(socket, "send_fds"):
-            raise SupervisorError("script jobs need a system that can fork: Linux or macOS")
-        path = [_home_of(stateous.__file__), _home_of(stateous_supervisor.__file__), _engine_home()]
+    async def start(cls, path: Sequence[str]) -> _Server:
         ours, theirs = socket.socketpair()
         with theirs:
-            program = _PROGRAM.format(path=path, descriptor=theirs.fileno())
+            program = _PROGRAM.format(path=list(path), descriptor=theirs.fileno())
             try:
                 process = subprocess.Popen(  # noqa: ASYNC220 as fast as a fork; it is read without blocking
-                    [python, "-I", "-S", "-B", "-c", program],
+                    [sys.executable, "-I", "-S", "-B", "-c", program],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     pass_fds=(theirs.fileno(),),
