@@ -1,7 +1,8 @@
 """Statements that write many rows at once.
 
 Each step of a statement lets other threads run and may have to wait until they let go, so rows are
-written many at a time: a statement has a fixed number of rows, and its text is prepared once.
+written many at a time: a statement has a fixed number of rows, and its text is prepared once. Rows
+that are left over are changed by a plain UPDATE each, a third of what one costs that joins a list.
 """
 
 from __future__ import annotations
@@ -14,20 +15,25 @@ from stateous_controlplane.store.port import StoreError
 from stateous_controlplane.store.rows import Row
 
 # So many rows have a statement of their own, greatest first. The last must be 1.
-_ROWS_A_STATEMENT: Final = (32, 8, 2, 1)
+_ROWS_INSERTED: Final = (32, 8, 2, 1)
+_ROWS_CHANGED: Final = (32, 8, 1)
 
 
 class Write:
     """A statement over rows of values; ``changes`` tells whether each row must find one to change.
 
-    ``text`` has `{rows}` where the rows go.
+    ``text`` has `{rows}` where the rows go; ``single``: what one row alone is written with, if that
+    is something else.
     """
 
-    def __init__(self, text: str, width: int, *, changes: bool = False) -> None:
+    def __init__(
+        self, text: str, width: int, *, single: str | None = None, changes: bool = False
+    ) -> None:
         row = f"({', '.join('?' * width)})"
-        self._texts = {
-            count: text.format(rows=", ".join([row] * count)) for count in _ROWS_A_STATEMENT
-        }
+        counts = _ROWS_CHANGED if changes else _ROWS_INSERTED
+        self._texts = {count: text.format(rows=", ".join([row] * count)) for count in counts}
+        if single is not None:
+            self._texts[1] = single
         self._changes = changes
 
     def __call__(self, connection: sqlite3.Connection, values: Sequence[Row]) -> None:
@@ -36,6 +42,8 @@ class Write:
         Raises:
             StoreError: a row to change is not there.
         """
+        if not values:
+            return
         at = 0
         for count, text in self._texts.items():
             while len(values) - at >= count:
@@ -56,9 +64,11 @@ def update(table: str, key: str, columns: str) -> Write:
     names = columns.split(", ")
     # SQLite names the columns of VALUES column1, column2 and so on.
     changed = ", ".join(f"{name} = new.column{at}" for at, name in enumerate(names, 2))
+    changed_alone = ", ".join(f"{name} = ?{at}" for at, name in enumerate(names, 2))
     return Write(
         f"UPDATE {table} SET {changed} FROM (VALUES {{rows}}) AS new "
         f"WHERE {table}.{key} = new.column1",
         len(names) + 1,
+        single=f"UPDATE {table} SET {changed_alone} WHERE {key} = ?1",
         changes=True,
     )
