@@ -1,7 +1,8 @@
 """Where the event loop hands requests in, and the thread that the sequencer runs on.
 
-The event loop's thread parses and routes; the writer's thread decides and commits. A batch's answers
-come back to the loop in one call.
+The event loop's thread parses and routes; the writer's thread decides and commits. What the loop has
+parsed in one turn is handed over together, and the writer is woken once; a batch's answers come back
+to the loop in one call.
 """
 
 from __future__ import annotations
@@ -45,6 +46,23 @@ class SystemClock:
         return time.monotonic()
 
 
+class _Bell:
+    """Wakes the thread that waits. It is heard, too, when it rang before. One thread may ring it."""
+
+    def __init__(self) -> None:
+        self._silent = threading.Lock()
+        self._silent.acquire()
+
+    def ring(self) -> None:
+        """Let the next or present wait end."""
+        if self._silent.locked():
+            self._silent.release()
+
+    def wait(self, seconds: float | None) -> None:
+        """Until it rings, at most for so long."""
+        self._silent.acquire(timeout=-1 if seconds is None else seconds)
+
+
 class _Follower:
     def __init__(self, desk: WriterDesk) -> None:
         self._desk = desk
@@ -70,7 +88,9 @@ class WriterDesk:
         self._on_broken = on_broken
         self._futures: dict[Submission, asyncio.Future[Answer]] = {}
         self._followers: dict[str, set[_Follower]] = {}
-        self._wake = threading.Condition()
+        self._bell = _Bell()
+        # What was asked in this turn of the loop.
+        self._asked: list[Submission] = []
         self._waits_over = False
         self._end_asked = False
         self._clock = SystemClock()
@@ -102,9 +122,9 @@ class WriterDesk:
             submission.deadline = self._clock.monotonic() + request.wait
         future: asyncio.Future[Answer] = self._loop.create_future()
         self._futures[submission] = future
-        self._sequencer.submit(submission)
-        with self._wake:
-            self._wake.notify()
+        if not self._asked:
+            self._loop.call_soon(self._hand_over)
+        self._asked.append(submission)
         try:
             return await future
         except asyncio.CancelledError:
@@ -112,6 +132,12 @@ class WriterDesk:
             raise
         finally:
             self._futures.pop(submission, None)
+
+    def _hand_over(self) -> None:
+        asked, self._asked = self._asked, []
+        for submission in asked:
+            self._sequencer.submit(submission)
+        self._bell.ring()
 
     @contextmanager
     def follow(self, token: str) -> Iterator[_Follower]:
@@ -132,15 +158,14 @@ class WriterDesk:
         for followers in self._followers.values():
             for follower in followers:
                 follower.event.set()
-        with self._wake:
-            self._waits_over = True
-            self._wake.notify()
+        self._waits_over = True
+        self._bell.ring()
 
     async def end(self) -> None:
         """End the writer's thread, once everything that was handed in is answered."""
-        with self._wake:
-            self._end_asked = True
-            self._wake.notify()
+        self._hand_over()
+        self._end_asked = True
+        self._bell.ring()
         await asyncio.to_thread(self._thread.join)
 
     def _answer(self, answers: list[tuple[Submission, Answer]], tokens: set[str]) -> None:
@@ -184,10 +209,9 @@ class WriterDesk:
 
     def _sleep(self) -> None:
         """Until there is something to do."""
-        with self._wake:
-            while not (self._sequencer.busy or self._waits_over or self._end_asked):
-                wake_at = self._sequencer.wake_at()
-                left = None if wake_at is None else wake_at - self._clock.monotonic()
-                if left is not None and left <= 0:
-                    return
-                self._wake.wait(left)
+        while not (self._sequencer.busy or self._waits_over or self._end_asked):
+            wake_at = self._sequencer.wake_at()
+            left = None if wake_at is None else wake_at - self._clock.monotonic()
+            if left is not None and left <= 0:
+                return
+            self._bell.wait(left)
