@@ -71,13 +71,22 @@ def check_chart(chart: str | os.PathLike[str]) -> CheckedChart:
         raise InvalidChart(path.name, [problem]) from None
     if source is None:
         raise InvalidChart(path.name, in_order(gathering.problems))
+    return check_tree(source, gathering)
+
+
+def check_tree(source: Members, gathering: Gathering) -> CheckedChart:
+    """Compile a chart whose own file is read already.
+
+    Raises:
+        InvalidChart: the chart has problems; it carries all of them.
+    """
     tree = _lower(source, gathering)
     raw = plain(tree)
     examined = examine(raw)
     found = [_placed(finding, tree, raw) for finding in _untold(examined.findings, gathering)]
     problems = [*gathering.told(raw), *found, *_syntax(gathering.scripts.values())]
     if problems or examined.chart is None:
-        name = text_of(tree.get(KIND)) or path.name
+        name = text_of(tree.get(KIND)) or gathering.file
         raise InvalidChart(name, in_order(problems))
     warnings = [_placed(finding, tree, raw) for finding in find_warnings(examined.chart)]
     return CheckedChart(examined.chart, file_text(raw), in_order(warnings))

@@ -60,6 +60,13 @@ def _with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
 
 
+def _with_pairs(text: str) -> str:
+    """JSON writes a character of the upper planes as two escapes; together they are one."""
+    if not _LONE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
 def _events(text: str, file: str) -> Iterator[Any]:
     try:
         yield from YAML(typ="safe", pure=True).parse(text)
@@ -157,7 +164,7 @@ class _Builder:
             self._problem(place, f"tags are not allowed: {visible(str(tag))!r:.80}")
 
     def _scalar(self, event: ScalarEvent, place: Place) -> _Built:
-        text: str = event.value
+        text = _with_pairs(event.value)
         if "\x00" in text or _LONE.search(text):
             self._problem(place, "a text holds U+0000 or half a character")
             text = _LONE.sub("", text.replace("\x00", ""))
