@@ -20,3 +20,10 @@ class Answer:
     lines: Sequence[str]
     asides: Sequence[str] = ()
     exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A line for stderr between two answers."""
+
+    line: str

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from stateous.errors import StateousError
-from stateous_cli.answer import Answer
+from stateous_cli.answer import Answer, Aside
 from stateous_cli.failures import failure_document, failure_text
 from stateous_cli.output.visible import json_text
 
@@ -26,11 +26,14 @@ def present(action: Callable[[], Answer], *, as_json: bool) -> None:
     follow(lambda: iter([action()]), as_json=as_json)
 
 
-def follow(answers: Callable[[], Iterator[Answer]], *, as_json: bool) -> None:
+def follow(answers: Callable[[], Iterator[Answer | Aside]], *, as_json: bool) -> None:
     """Print each of the ``answers`` as it comes; with ``as_json`` one document a line."""
     code = 0
     try:
         for answer in answers():
+            if isinstance(answer, Aside):
+                typer.echo(answer.line, err=True)
+                continue
             _print(answer, as_json=as_json)
             code = max(code, answer.exit_code)
     except StateousError as error:

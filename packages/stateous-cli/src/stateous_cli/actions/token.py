@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from itertools import islice
@@ -11,7 +12,8 @@ from stateous.errors import GraphError
 from stateous.graph.diagram import diagram_text
 from stateous.graph.reading import check_graph
 from stateous.visible import visible
-from stateous_cli.answer import Answer
+from stateous_cli.actions.watching import patiently
+from stateous_cli.answer import Answer, Aside
 from stateous_cli.arguments import json_object
 from stateous_cli.failures import CommandError
 from stateous_cli.output.history import history_lines
@@ -103,10 +105,16 @@ def diagram(url: str) -> Answer:
     return Answer({"mermaid": text}, text.splitlines())
 
 
-def watch(url: str, token_id: str) -> Iterator[Answer]:
-    """The history of a token, an answer for each entry as it comes; it ends with the token."""
+def watch(url: str, token_id: str) -> Iterator[Answer | Aside]:
+    """The history of a token, an answer for each entry as it comes; it ends with the token.
+
+    A control plane that is away for a while is waited for, once it has answered.
+    """
     with Client(url) as client:
-        for entry in client.watch(token_id):
+        for entry in patiently(lambda after: client.watch(token_id, after=after), time.sleep):
+            if isinstance(entry, Aside):
+                yield entry
+                continue
             lines = history_lines([entry], today=_today())
             yield Answer(entry, lines, exit_code=int(entry["kind"] in _ENDED_BADLY))
 
