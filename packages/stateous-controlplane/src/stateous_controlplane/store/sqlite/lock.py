@@ -3,11 +3,16 @@
 It belongs to the open file, so that it ends with the process however that dies, and two stores of
 one process exclude each other as two processes do. The file itself stays: removing it would let
 two processes lock two different files of one name.
+
+The name stands for the database file, so that file must have no other: under a second one (a hard
+link) another control plane would find another lock, and SQLite another log. Whoever serves looks for
+that after it has the lock. A link that is made later is found by whoever starts under it.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -29,6 +34,19 @@ else:
         except BlockingIOError:
             return False
         return True
+
+
+def has_other_names(file: Path) -> bool:
+    """Whether the file is there, and there under more than this name.
+
+    Raises:
+        OSError: it cannot be told.
+    """
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_nlink > 1
 
 
 class FileLock:

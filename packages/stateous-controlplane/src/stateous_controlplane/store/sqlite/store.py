@@ -29,7 +29,7 @@ from stateous_controlplane.store.port import (
     StoreError,
 )
 from stateous_controlplane.store.sqlite import connecting
-from stateous_controlplane.store.sqlite.lock import FileLock
+from stateous_controlplane.store.sqlite.lock import FileLock, has_other_names
 from stateous_controlplane.store.sqlite.reads import SqliteReads
 from stateous_controlplane.store.sqlite.transaction import SqliteTransaction
 from stateous_controlplane.store.sqlite.writes import add_graphs
@@ -120,6 +120,7 @@ class SqliteStore:
     def _take_row(self, holder: str, now: datetime) -> Holder | None:
         connecting.check_library()
         try:
+            self._refuse_other_names()
             connection = connecting.open_writer(self._file, self._busy_timeout)
             self._connection = connection
             self._opened = _identity(self._file)
@@ -132,7 +133,7 @@ class SqliteStore:
             connection.execute("PRAGMA journal_mode=WAL")
             wait = min(self._busy_timeout, _WAIT_SLICE)
             connection.execute(f"PRAGMA busy_timeout={wait * 1000:.0f}")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise connecting.cannot_open(self._file, error) from error
         if verdict is Verdict.OLDER:
             try:
@@ -141,6 +142,14 @@ class SqliteStore:
                 self.give_up_hold(holder)
                 raise
         return None
+
+    def _refuse_other_names(self) -> None:
+        if has_other_names(self._file):
+            raise StoreError(
+                f"cannot open the database {self._file}: it has another name, a hard link, under "
+                "which a second control plane could serve it unseen; remove that name "
+                f"(`find DIRECTORY -samefile {self._file}` tells it), or serve a copy"
+            )
 
     @property
     def _url(self) -> str:
@@ -245,11 +254,7 @@ class SqliteStore:
             raise StoreError(f"the database {self._file} is not open: its hold was not taken")
         try:
             self._begin(connection)
-            if _identity(self._file) != self._opened:
-                raise DatabaseBusy(
-                    f"the database {self._file} was removed or replaced under this control "
-                    "plane; nothing was changed: stop it, put the file back, and start it again"
-                )
+            self._refuse_another_file()
             if holder is not None:
                 serving, _ = _on_record(connection)
                 if serving != holder:
@@ -262,10 +267,18 @@ class SqliteStore:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             _roll_back(connection)
+            self._refuse_another_file()
             raise connecting.failure(self._file, error) from error
         except BaseException:
             _roll_back(connection)
             raise
+
+    def _refuse_another_file(self) -> None:
+        if _identity(self._file) != self._opened:
+            raise DatabaseBusy(
+                f"the database {self._file} was removed or replaced under this control "
+                "plane; nothing was changed: stop it, put the file back, and start it again"
+            )
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         began = time.monotonic()
