@@ -24,7 +24,8 @@ from bench.catalog import WORKLOADS
 from bench.database import EngineName, engine
 from bench.load import Unexpected
 from bench.machine import Cores, divide_cores, pin
-from bench.report import as_json, as_tables
+from bench.outcome import Outcome
+from bench.report import as_json, as_plot, as_tables
 from bench.server import ServerFailed
 from bench.sizes import FULL, QUICK
 from bench.stand import Stand
@@ -40,7 +41,8 @@ _FLOOR: Final = 0.005
 class _Options:
     quick: bool
     runs: int
-    only: list[str]
+    #: None: all; of a smoke run those that stand for all.
+    only: list[str] | None
     engines: list[EngineName]
     folder: Path
     out: Path | None
@@ -56,23 +58,22 @@ def main() -> int:
     def say(text: str) -> None:
         _say(f"{time.monotonic() - began:5.0f} s  {text}")
 
-    runs: list[Run] = []
-    try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runs = runner.run(_run(options, cores, say))
-    except* (ServerFailed, Unexpected) as failed:
-        _say("\n".join([f"error: {_first(failed)}", *_notes(failed)]))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runs = runner.run(_run(options, cores, say))
     if not runs:
         return 1
-    tables = as_tables(runs, cores)
-    if options.quick:
-        tables = "A smoke run: its sizes are not those of the targets.\n\n" + tables
+    tables = as_tables(runs, cores, quick=options.quick)
     made = as_json(runs, cores, seconds=time.monotonic() - began, quick=options.quick)
     _say("\n" + tables)
     if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "run.json").write_text(json.dumps(made, indent=1) + "\n", "utf-8")
-        (options.out / "tables.md").write_text(tables, "utf-8")
+        _write(
+            options.out,
+            {
+                "run.json": json.dumps(made, indent=1) + "\n",
+                "tables.md": tables,
+                "growth.svg": as_plot(runs),
+            },
+        )
     print(json.dumps(made, indent=1))
     broken = [
         f"{each.name}: under {_FLOOR} of the bare route's requests a second"
@@ -104,13 +105,46 @@ async def _run(options: _Options, cores: Cores, say: Callable[[str], None]) -> l
                 title = f"run {number}/{options.runs}  {stand.engine.name:8}"
                 say(f"{title}  calibration")
                 run = Run(stand.engine.name, await calibrate(stand), {})
-                for workload in options.only:
-                    listed = WORKLOADS[workload]
-                    if number == 1 or not listed.once:
-                        say(f"{title}  {workload}")
-                        run.outcomes[workload] = await listed.run(stand)
+                for workload in _workloads(options, stand.engine.name, first=number == 1):
+                    say(f"{title}  {workload}")
+                    run.outcomes[workload] = await _outcome(workload, stand)
                 made.append(run)
     return made
+
+
+def _workloads(options: _Options, on: EngineName, *, first: bool) -> list[str]:
+    """The names of those that a run has."""
+    return [
+        name
+        for name, listed in WORKLOADS.items()
+        if (first or not listed.once)
+        and (
+            name in options.only
+            if options.only is not None
+            else not options.quick or on in listed.smoke
+        )
+    ]
+
+
+async def _outcome(name: str, stand: Stand) -> Outcome:
+    """What the workload comes to; one that cannot be brought to its end is a problem of its own."""
+    failed: list[str] = []
+    try:
+        return await WORKLOADS[name].run(stand)
+    except* (ServerFailed, Unexpected) as group:
+        failed = [f"it did not come to its end: {_first(group)}", *_notes(group)]
+    return Outcome({}, problems=["\n".join(failed)])
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    """Write what there is, and leave none of an earlier run beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        file = folder / name
+        if text:
+            file.write_text(text, "utf-8")
+        else:
+            file.unlink(missing_ok=True)
 
 
 def _options() -> _Options:
@@ -141,7 +175,7 @@ def _options() -> _Options:
     return _Options(
         quick=given.quick,
         runs=given.runs or (1 if given.quick else _RUNS),
-        only=[name for name in WORKLOADS if given.only is None or name in given.only],
+        only=given.only,
         engines=[name for name in _ENGINES if given.db is None or name in given.db],
         folder=given.folder.resolve(),
         out=given.out,

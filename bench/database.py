@@ -56,12 +56,11 @@ class Database(Protocol):
         """What ``query`` selects."""
         ...
 
-    def write(self, statement: str) -> None:
-        """Change something beside a control plane that runs."""
-        ...
-
     def fill(self, statements: Sequence[str]) -> None:
-        """Run ``statements`` as fast as may be, and leave the database as after a quiet hour."""
+        """Run ``statements`` as fast as may be, and leave the database as after a quiet hour.
+
+        Nobody may serve it meanwhile: a control plane knows what it has written.
+        """
         ...
 
 
@@ -115,11 +114,6 @@ class SqliteDatabase:
         """What ``query`` selects."""
         with closing(sqlite3.connect(self.file)) as connection:
             return connection.execute(query).fetchall()
-
-    def write(self, statement: str) -> None:
-        """One transaction, which waits for the lock."""
-        with closing(sqlite3.connect(self.file, timeout=30)) as connection, connection:
-            connection.execute(statement)
 
     def fill(self, statements: Sequence[str]) -> None:
         """One transaction that need not outlive a crash."""
@@ -175,11 +169,6 @@ class PostgresDatabase:
         """What ``query`` selects."""
         with psycopg.connect(self.url) as connection:
             return connection.execute(query.encode()).fetchall()
-
-    def write(self, statement: str) -> None:
-        """One transaction."""
-        with psycopg.connect(self.url) as connection:
-            connection.execute(statement.encode())
 
     def fill(self, statements: Sequence[str]) -> None:
         """One transaction; then what autovacuum and the checkpointer would do by and by."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from bench.database import EngineName
 from bench.machine import Cores
+from bench.plot import as_svg
 from bench.summary import (
     LoadSummary,
     Run,
@@ -41,15 +42,26 @@ def as_json(runs: Sequence[Run], cores: Cores, *, seconds: float, quick: bool) -
             "python": platform.python_version(),
             "cores_apart": cores.apart,
         },
-        "databases": {engine: _engine_json(made) for engine, made in _by_engine(runs)},
+        "databases": {engine: _engine_json(made, quick) for engine, made in _by_engine(runs)},
     }
 
 
-def as_tables(runs: Sequence[Run], cores: Cores) -> str:
-    """The run in Markdown: for each database the targets, then what stands behind them."""
-    parts = [part for engine, made in _by_engine(runs) for part in _tables(engine, made, cores)]
+def as_tables(runs: Sequence[Run], cores: Cores, *, quick: bool) -> str:
+    """The run in Markdown: for each database the targets, then what stands behind them.
+
+    A smoke run has none of the sizes that targets are for, and is held to none.
+    """
+    parts = ["A smoke run: its sizes are not those of the targets."] if quick else []
+    for engine, made in _by_engine(runs):
+        parts += _tables(engine, made, cores, [] if quick else [*verdicts(made)])
     parts += [f"SELF-CHECK {problem}" for problem in problems(runs)]
     return "\n\n".join(parts) + "\n"
+
+
+def as_plot(runs: Sequence[Run]) -> str:
+    """The curves as SVG; empty when nothing was measured along one."""
+    curves = {_TITLES[engine]: points(made) for engine, made in _by_engine(runs)}
+    return as_svg(curves) if any(curves.values()) else ""
 
 
 def _by_engine(runs: Sequence[Run]) -> Iterator[tuple[EngineName, list[Run]]]:
@@ -62,10 +74,11 @@ def _by_engine(runs: Sequence[Run]) -> Iterator[tuple[EngineName, list[Run]]]:
 # ── Markdown ────────────────────────────────────────────────────────────
 
 
-def _tables(engine: EngineName, runs: list[Run], cores: Cores) -> Iterator[str]:
+def _tables(
+    engine: EngineName, runs: list[Run], cores: Cores, held: list[Verdict]
+) -> Iterator[str]:
     yield f"## {_TITLES[engine]}"
     yield _circumstances(runs, cores)
-    held = list(verdicts(runs))
     if held:
         yield _table(_TARGETS, [_verdict_row(each, len(runs)) for each in held])
     summaries = list(loads(runs))
@@ -152,12 +165,12 @@ def _number(value: float) -> str:
 # ── JSON ────────────────────────────────────────────────────────────────
 
 
-def _engine_json(runs: list[Run]) -> dict[str, Any]:
+def _engine_json(runs: list[Run], quick: bool) -> dict[str, Any]:
     names = dict.fromkeys(name for run in runs for name in run.outcomes)
     return {
         "runs": len(runs),
         "calibration": _rounded(_calibration(runs)),
-        "targets": [_verdict_json(verdict) for verdict in verdicts(runs)],
+        "targets": [] if quick else [_verdict_json(verdict) for verdict in verdicts(runs)],
         "figures": {
             name: {
                 "median": _rounded(median_figures(runs, name)),

@@ -32,6 +32,8 @@ class Sizes:
     burst: int
     #: Cycles after which memory is looked at; once more after as many again.
     memory_cycles: int
+    #: So long the control plane has had nothing to do when its memory is looked at, in seconds.
+    settle: float
     #: Tokens for each kind of routine of a real supervisor; each takes two cycles.
     supervised: int
     fairness_tokens: int
@@ -53,6 +55,7 @@ FULL: Final = Sizes(
     samples=400,
     burst=2_000,
     memory_cycles=200_000,
+    settle=2.0,
     supervised=1_500,
     fairness_tokens=1_500,
 )
@@ -73,6 +76,7 @@ QUICK: Final = Sizes(
     samples=10,
     burst=50,
     memory_cycles=200,
+    settle=0.2,
     supervised=20,
     fairness_tokens=150,
 )

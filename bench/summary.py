@@ -77,9 +77,13 @@ class LoadSummary:
 
 
 def verdicts(runs: Sequence[Run]) -> Iterator[Verdict]:
-    """The targets of whose workloads there is at least one run, in their order."""
+    """The targets whose figures there are, of at least one run, in their order."""
     for target in TARGETS:
-        having = [run for run in runs if target.workload in run.outcomes]
+        having = [
+            run
+            for run in runs
+            if target.workload in run.outcomes and target.figure in figures(run, target.workload)
+        ]
         if having:
             outcomes = [run.outcomes[target.workload] for run in having]
             yield Verdict(
@@ -105,7 +109,8 @@ def figures(run: Run, workload: str) -> dict[str, float]:
 def median_figures(runs: Sequence[Run], workload: str) -> dict[str, float]:
     """The median of each figure of a workload."""
     having = [figures(run, workload) for run in runs if workload in run.outcomes]
-    return {name: median(each[name] for each in having) for name in having[0]}
+    names = dict.fromkeys(name for each in having for name in each)
+    return {name: median(each[name] for each in having if name in each) for name in names}
 
 
 def loads(runs: Sequence[Run]) -> Iterator[LoadSummary]:

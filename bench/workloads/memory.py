@@ -20,8 +20,6 @@ from bench.workloads.supervising import (
 
 _SUPERVISORS: Final = 64
 _EMPTY_PAUSE: Final = 0.002
-# What is done at the start is over by then, in seconds.
-_SETTLE: Final = 2.0
 
 
 @dataclass(slots=True)
@@ -54,14 +52,15 @@ class _Work:
 
 async def memory(stand: Stand) -> Outcome:
     """Resident memory of the process (VmRSS)."""
-    cycles = stand.sizes.memory_cycles
+    cycles, settle = stand.sizes.memory_cycles, stand.sizes.settle
     work = _Work(Granted())
     with stand.database() as database, stand.serving(database) as plane:
-        await asyncio.sleep(_SETTLE)
-        idle = _resident(plane)
+        idle = await _resident(plane, settle)
         async with connected(plane.port, _SUPERVISORS) as pool:
-            first, after = await _cycles(work, pool, plane, cycles)
-            second, later = await _cycles(work, pool, plane, 2 * cycles)
+            first = await _cycles(work, pool, plane, cycles)
+            after = await _resident(plane, settle)
+            second = await _cycles(work, pool, plane, 2 * cycles)
+            later = await _resident(plane, settle)
     return Outcome(
         {"idle MiB": idle, "after MiB": after, "growth MiB": later - after},
         {"64 supervisors": first, "64 supervisors, later": second},
@@ -69,14 +68,14 @@ async def memory(stand: Stand) -> Outcome:
     )
 
 
-async def _cycles(work: _Work, pool: Pool, plane: Plane, goal: int) -> tuple[Measured, float]:
+async def _cycles(work: _Work, pool: Pool, plane: Plane, goal: int) -> Measured:
     work.goal = goal
-    measured = await measure(pool, plane.watched, goal - len(work.granted.once), work.drive)
-    await asyncio.sleep(_SETTLE)
-    return measured, _resident(plane)
+    return await measure(pool, plane.watched, goal - len(work.granted.once), work.drive)
 
 
-def _resident(plane: Plane) -> float:
+async def _resident(plane: Plane, settle: float) -> float:
+    """In MiB, once it has had nothing to do for a while."""
+    await asyncio.sleep(settle)
     found = resident_mib(plane.process)
     if found is None:
         raise Unexpected("this system does not tell the memory of a process")
