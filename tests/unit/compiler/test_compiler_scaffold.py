@@ -11,8 +11,9 @@ from stateous.errors import StateousError
 from stateous.graph.reading import check_graph
 from stateous_compiler.compile import check_flow
 from stateous_compiler.errors import CompileError
-from stateous_compiler.routines import routines_in
+from stateous_compiler.routines import jobs_in, routines_in
 from stateous_compiler.scaffold import Scaffold, init_supervisor, init_workflow
+from stateous_compiler.statechart.compile import compile_chart
 from stateous_compiler.stubs import stubs_of
 
 
@@ -272,3 +273,60 @@ def test_a_child_s_routine_is_found(here: Path) -> None:
     )
     (here / "contract.py").write_text((here / "work.py").read_text(encoding="utf-8"))
     assert routines_in(here) == {"states.tax_check.ask": [here / "work.py"]}
+
+
+PRICING = """\
+statechart: review
+states:
+  pricing:
+    jobs:
+      a: { routine: price }
+      b: { routine: price }
+      c: { machine: { statechart: check, states: { only: { job: { routine: class } } } } }
+      d: { routine: json }
+"""
+
+
+def test_a_folder_for_the_routines_of_a_chart() -> None:
+    Path("review.yaml").write_text(PRICING)
+    made = init("review.yaml", "prices")
+    assert lines(made) == [
+        "wrote    prices/price.py",
+        "wrote    prices/json_routine.py (json.py would hide another module)",
+        "wrote    prices/check_class.py",
+        "wrote    prices/stateous.yaml",
+        "wrote    prices/pyproject.toml",
+    ]
+    assert made.next == ("stateous supervise prices",)
+    for file, job in (
+        ("price", "review/price"),
+        ("json_routine", "review/json"),
+        ("check_class", "check/class"),
+    ):
+        text = Path(f"prices/{file}.py").read_text("utf-8")
+        compile(text, file, "exec")
+        assert f'@on_job("{job}")' in text
+    assert set(jobs_in(Path("prices"))) == {"review/price", "review/json", "check/class"}
+
+
+def test_again_for_a_chart_that_has_changed() -> None:
+    Path("review.yaml").write_text(PRICING)
+    init("review.yaml", "prices")
+    Path("prices/price.py").rename("prices/mine.py")
+    Path("review.yaml").write_text(PRICING.replace("routine: json", "routine: xml"))
+    compile_chart("review.yaml")
+    assert lines(init("build/review.json", "prices")) == [
+        "kept     the routine of 'review/price'",
+        "wrote    prices/xml_routine.py (xml.py would hide another module)",
+        "kept     the routine of 'check/class'",
+        "unused   prices/json_routine.py: the chart has no routine 'review/json'",
+        "kept     prices/stateous.yaml",
+        "kept     prices/pyproject.toml",
+    ]
+
+
+def test_a_chart_without_routines_needs_no_folder() -> None:
+    Path("review.yaml").write_text("statechart: review\nstates: { a: {} }\n")
+    with pytest.raises(CompileError, match="supervise --scripts"):
+        init("review.yaml", "prices")
+    assert not Path("prices").exists()

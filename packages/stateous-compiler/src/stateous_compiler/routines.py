@@ -6,9 +6,13 @@ import ast
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
+
+#: What a decorator marks a function for: a state by its path in the contract, or a job's name.
+_Mark: TypeAlias = tuple[Literal["state", "job"], str]
 
 _ON_STATE: Final = "stateous.on_state"
+_ON_JOB: Final = "stateous.on_job"
 _STATES: Final = "contract.states."
 #: What the names of these two modules are followed for.
 _MODULES: Final = ("stateous", "contract")
@@ -19,6 +23,15 @@ def routines_in(folder: Path) -> dict[str, list[Path]]:
 
     Files that do not parse, and those that cannot be read, are passed over.
     """
+    return _marked_in(folder, "state")
+
+
+def jobs_in(folder: Path) -> dict[str, list[Path]]:
+    """The jobs that have routines in ``folder``, as ``review/price``, each with its files."""
+    return _marked_in(folder, "job")
+
+
+def _marked_in(folder: Path, kind: Literal["state", "job"]) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.py")):
         if path.name == "contract.py":
@@ -29,12 +42,13 @@ def routines_in(folder: Path) -> dict[str, list[Path]]:
                 module = ast.parse(path.read_bytes())
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        for state in dict.fromkeys(_states_in(module.body)):
-            found.setdefault(state, []).append(path)
+        for marked, name in dict.fromkeys(_marks_in(module.body)):
+            if marked == kind:
+                found.setdefault(name, []).append(path)
     return found
 
 
-def _states_in(body: Iterable[ast.stmt]) -> Iterator[str]:
+def _marks_in(body: Iterable[ast.stmt]) -> Iterator[_Mark]:
     names: dict[str, str] = {}
     for statement in _at_module_level(body):
         match statement:
@@ -53,8 +67,8 @@ def _states_in(body: Iterable[ast.stmt]) -> Iterator[str]:
                 _assign(names, [target], value)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 for decorator in statement.decorator_list:
-                    if (state := _marked(decorator, names)) is not None:
-                        yield state
+                    if (mark := _marked(decorator, names)) is not None:
+                        yield mark
 
 
 def _at_module_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -80,13 +94,15 @@ def _assign(names: dict[str, str], targets: Iterable[ast.expr], value: ast.expr)
                 names[target.id] = path
 
 
-def _marked(decorator: ast.expr, names: dict[str, str]) -> str | None:
+def _marked(decorator: ast.expr, names: dict[str, str]) -> _Mark | None:
     match decorator:
+        case ast.Call(func=function, args=[ast.Constant(value=str(name))], keywords=[]):
+            return ("job", name) if _path(function, names) == _ON_JOB else None
         case ast.Call(func=function, args=[state], keywords=[]):
             if _path(function, names) == _ON_STATE:
                 path = _path(state, names)
                 if path is not None and path.startswith(_STATES):
-                    return path.removeprefix("contract.")
+                    return "state", path.removeprefix("contract.")
     return None
 
 

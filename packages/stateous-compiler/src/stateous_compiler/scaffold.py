@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from stateous.errors import GraphError, StateousError
 from stateous.graph.document import GraphDocument
-from stateous.graph.reading import read_graph
+from stateous.graph.documents import read_document
 from stateous.graph.schemas import compile_schemas
 from stateous.names import is_name
+from stateous.statechart.document import ChartDocument
 from stateous_compiler import starter
 from stateous_compiler.compile import check_flow, compile_flow
 from stateous_compiler.contract import contract_text
 from stateous_compiler.errors import CompileError
 from stateous_compiler.files import write_whole
-from stateous_compiler.routines import routines_in
-from stateous_compiler.stubs import stubs_of
+from stateous_compiler.front_end import is_chart
+from stateous_compiler.job_stubs import job_stubs_of
+from stateous_compiler.routines import jobs_in, routines_in
+from stateous_compiler.stubs import Stub, stubs_of
 
 #: The lowest releases that fit what is written here.
 NEEDS_COMPILER: Final = "stateous-compiler>=0.1.0"
@@ -103,9 +106,10 @@ def init_supervisor(
     fetch: Callable[[str], bytes],
     find_links: str | Path | None = None,
 ) -> Scaffold:
-    """Write or renew a supervisor's folder for the workflow at ``source``.
+    """Write or renew a supervisor's folder for the workflow or the chart at ``source``.
 
-    ``source`` is a URL, a ``.py`` or a ``.json`` file. ``fetch`` asks the control plane at a URL
+    ``source`` is a URL, a ``.py``, a ``.yaml`` or a ``.json`` file. Routines of a chart need no
+    contract. ``fetch`` asks the control plane at a URL
     for its graph document and raises a StateousError when it cannot.
 
     Raises:
@@ -114,8 +118,11 @@ def init_supervisor(
     """
     target = Path(folder)
     wheels = _wheels(find_links)
-    document, contract = _workflow_of(source, fetch)
-    files = [_write(target / "contract.py", contract), *_routines(document, target)]
+    document = _source_of(source, fetch)
+    if isinstance(document, ChartDocument):
+        files = [*_routines_of_chart(document, target)]
+    else:
+        files = [*_routines_of_workflow(document, source, target)]
     url = source if _is_url(source) else _LOCAL_URL
     files.append(_write_new(target / "stateous.yaml", _settings(url)))
     project = _pyproject(target, NEEDS_SUPERVISOR, wheels)
@@ -123,56 +130,90 @@ def init_supervisor(
     return Scaffold(tuple(files), (f"stateous supervise {shlex.quote(str(target))}",))
 
 
-def _workflow_of(source: str, fetch: Callable[[str], bytes]) -> tuple[GraphDocument, str]:
+def _source_of(source: str, fetch: Callable[[str], bytes]) -> GraphDocument | ChartDocument:
     if _is_url(source):
         try:
             data = fetch(source)
         except StateousError as error:
             raise CompileError(f"cannot fetch the workflow from {source}: {error}") from None
-        return _document_of(source, data)
+        return _read(source, data)
     path = Path(source)
     if path.suffix == ".py" and path.is_file():
-        checked = check_flow(source)
-        return checked.document, checked.contract
+        return check_flow(source).document
+    if is_chart(path) and path.is_file():
+        # What reads YAML and CEL takes longer to load than a workflow to compile.
+        from stateous_compiler.statechart.compile import check_chart
+
+        return check_chart(source).document
     if path.suffix == ".json" and path.is_file():
         try:
-            return _document_of(source, path.read_bytes())
+            return _read(source, path.read_bytes())
         except OSError as error:
             raise CompileError(f"cannot read {source}: {error.strerror or error}") from None
     raise CompileError(
-        f"{source} is neither a flow.py, nor a graph file such as build/orders.json, nor the URL"
-        " of a control plane"
+        f"{source} is neither a flow.py, nor a chart such as review.yaml, nor a graph file such as"
+        " build/orders.json, nor the URL of a control plane"
     )
 
 
-def _document_of(source: str, data: bytes) -> tuple[GraphDocument, str]:
+def _read(source: str, data: bytes) -> GraphDocument | ChartDocument:
     try:
-        document = read_graph(data)
-        compile_schemas(document)
-        return document, contract_text(document)
+        document = read_document(data)
+        if isinstance(document, GraphDocument):
+            compile_schemas(document)
+        return document
     except GraphError as error:
         raise CompileError(f"cannot use {source}: {error}") from None
 
 
-def _routines(document: GraphDocument, folder: Path) -> Iterator[FileAction]:
-    present = routines_in(folder)
-    stubs = stubs_of(document)
+def _routines_of_workflow(
+    document: GraphDocument, source: str, folder: Path
+) -> Iterator[FileAction]:
+    try:
+        contract = contract_text(document)
+    except GraphError as error:
+        raise CompileError(f"cannot use {source}: {error}") from None
+    yield _write(folder / "contract.py", contract)
+    present, stubs = routines_in(folder), stubs_of(document)
+    yield from _stubs(stubs, present, folder)
+    for state in _left_over(stubs, present):
+        name = "/".join(state.split(".")[1:])
+        for path in present[state]:
+            yield FileAction("unused", path, f"the workflow has no state {name!r}")
+
+
+def _routines_of_chart(document: ChartDocument, folder: Path) -> Iterator[FileAction]:
+    stubs = job_stubs_of(document)
+    if not stubs:
+        raise CompileError(
+            f"no job of the chart {document.name!r} is a routine: its scripts are run by"
+            " `stateous supervise --scripts`, without a folder"
+        )
+    present = jobs_in(folder)
+    yield from _stubs(stubs, present, folder)
+    for job in _left_over(stubs, present):
+        for path in present[job]:
+            yield FileAction("unused", path, f"the chart has no routine {job!r}")
+
+
+def _stubs(
+    stubs: list[Stub], present: Mapping[str, list[Path]], folder: Path
+) -> Iterator[FileAction]:
     for stub in stubs:
         path = folder / stub.file
         if stub.path in present:
-            yield FileAction("kept", present[stub.path][0], f"the routine of {stub.state!r}")
+            yield FileAction("kept", present[stub.path][0], f"the routine of {stub.name!r}")
         elif path.exists():
-            note = f"the file exists and has no routine for {stub.state!r}"
+            note = f"the file exists and has no routine for {stub.name!r}"
             yield FileAction("skipped", path, note)
         else:
             write_whole(path, stub.text)
             yield FileAction("wrote", path, stub.note)
+
+
+def _left_over(stubs: list[Stub], present: Mapping[str, list[Path]]) -> list[str]:
     known = {stub.path for stub in stubs}
-    for state, paths in present.items():
-        if state not in known:
-            name = "/".join(state.split(".")[1:])
-            for path in paths:
-                yield FileAction("unused", path, f"the workflow has no state {name!r}")
+    return [name for name in present if name not in known]
 
 
 def _write(path: Path, text: str) -> FileAction:

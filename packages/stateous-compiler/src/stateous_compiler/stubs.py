@@ -12,17 +12,19 @@ from stateous.names import python_name
 from stateous_compiler.contract import context_type, event_path, state_path, with_routine
 
 # A file of such a name in the folder, which is first on the import path, would hide the module.
-_HIDING: Final = sys.stdlib_module_names | {"contract", "stateous"}
+HIDING: Final = sys.stdlib_module_names | {"contract", "stateous"}
 
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """The stub of one state. ``path`` is how the state is reached in ``contract.py``.
+    """The stub of one routine.
 
-    ``note`` says why the file is not named after the state alone, or is None.
+    ``name`` is the state's, or the job's as ``review/price``; ``path`` is what its decorator says:
+    how the state is reached in ``contract.py``, or the job's name. ``note`` says why the file is
+    not named after the routine alone, or is None.
     """
 
-    state: str
+    name: str
     path: str
     file: str
     note: str | None
@@ -38,7 +40,7 @@ def stubs_of(document: GraphDocument) -> list[Stub]:
     for (flow, state), stem in zip(listed, stems, strict=True):
         free, note = stem, None
         if stem in taken:
-            free = next(name for name in _numbered(stem) if name not in {*stems, *taken})
+            free = next(name for name in numbered(stem) if name not in {*stems, *taken})
             note = f"{stem}.py is the stub of {taken[stem]!r}"
         elif (natural := _natural(document, flow, state)) != stem:
             note = f"{natural}.py would hide a Python module"
@@ -48,7 +50,8 @@ def stubs_of(document: GraphDocument) -> list[Stub]:
     return made
 
 
-def _numbered(stem: str) -> Iterator[str]:
+def numbered(stem: str) -> Iterator[str]:
+    """``stem_2``, ``stem_3`` and on."""
     number = 2
     while True:
         yield f"{stem}_{number}"
@@ -62,7 +65,7 @@ def _natural(document: GraphDocument, flow: FlowSpec, state: StateSpec) -> str:
 
 def _stem(document: GraphDocument, flow: FlowSpec, state: StateSpec) -> str:
     natural = _natural(document, flow, state)
-    return f"{natural}_routine" if natural in _HIDING else natural
+    return f"{natural}_routine" if natural in HIDING else natural
 
 
 def _text(document: GraphDocument, flow: FlowSpec, state: StateSpec) -> str:

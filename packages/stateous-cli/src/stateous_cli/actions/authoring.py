@@ -14,7 +14,7 @@ from stateous_cli.failures import ProblemsFound
 from stateous_client import Client
 from stateous_compiler import compile as compiler
 from stateous_compiler import scaffold
-from stateous_compiler.errors import InvalidWorkflow
+from stateous_compiler.errors import InvalidChart, InvalidWorkflow
 from stateous_compiler.problems import Problem
 
 
@@ -97,6 +97,10 @@ def _problems_as_lines() -> Iterator[None]:
             [f"  - {problem}" for problem in error.problems],
             [_problem(problem) for problem in error.problems],
         ) from None
+    except InvalidChart as error:
+        from stateous_cli.actions.charting import problems_of
+
+        raise problems_of(error) from None
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

@@ -46,14 +46,14 @@ def supervisor(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="A flow.py, a graph file, or the URL of a control plane that serves the workflow.",
+            help="A flow.py, a chart, a graph file, or the URL of a control plane.",
         ),
     ],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The supervisor's folder.")],
     find_links: FindLinks = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write contract.py and a stub per state into FOLDER.
+    """Write contract.py and a stub per state into FOLDER; for a chart, a stub per routine.
 
     Run it again after the workflow has changed: the contract is written again, stubs that exist stay.
     """
