@@ -65,8 +65,8 @@ fmt: $(STAMP) ## format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## measure, beside a calibration of this machine
-	$(BIN)/python -m bench
+bench: $(STAMP) ## measure every target, beside a calibration of this machine (half an hour; bench/README.md has the parts)
+	$(BIN)/python -m bench --out bench/out
 
 bench-quick: $(STAMP) ## a smoke run of the benchmark, in some seconds
 	$(BIN)/python -m bench --quick
