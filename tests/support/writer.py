@@ -88,6 +88,9 @@ class _Watched:
     def due(self, now: datetime, *, leases: bool, limit: int) -> Due:
         return self._inner.due(now, leases=leases, limit=limit)
 
+    def undelivered(self, limit: int) -> tuple[tuple[str, int], ...]:
+        return self._inner.undelivered(limit)
+
     def graph(self, checksum: str) -> str | None:
         return self._inner.graph(checksum)
 

@@ -256,10 +256,15 @@ def test_the_clock_finds_what_was_not_delivered_and_lasts_too_long(store: Store)
     assert due(3).overtime == (2,)
     assert due(5).overtime == (2, 1)
     assert due(5, limit=1).overtime == (2,)
-    assert due(0).sends == (("run-2", 9), ("run-1", 7), ("run-1", 8))
-    assert due(0, limit=2).sends == (("run-2", 9), ("run-1", 7))
+
+    def undelivered(limit: int) -> Any:
+        with store.transaction(HOLDER) as transaction:
+            return transaction.undelivered(limit)
+
+    assert undelivered(9) == (("run-2", 9), ("run-1", 7), ("run-1", 8))
+    assert undelivered(2) == (("run-2", 9), ("run-1", 7))
     write(store, delivered={("run-1", 7)})
-    assert due(0).sends == (("run-2", 9), ("run-1", 8))
+    assert undelivered(9) == (("run-2", 9), ("run-1", 8))
 
 
 def test_what_a_key_of_a_run_was_used_for(store: Store) -> None:

@@ -6,15 +6,19 @@ can follow a commit (`docs/spec/wire.md` 1.3). Stored JSON is pasted in as text,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple, assert_never
 
+from stateous.graph.machine import Machine
 from stateous.json import write_json
+from stateous.statechart.tickets import mask
 from stateous.wire.moments import write_moment
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.replies import (
     ClaimReply,
     Done,
     DuplicateReply,
+    EventReply,
     GrantReply,
     HeartbeatReply,
     Lost,
@@ -24,7 +28,8 @@ from stateous_controlplane.engine.replies import (
     TokenReply,
 )
 from stateous_controlplane.engine.rows import Entry, Token
-from stateous_controlplane.store.port import TaskView, TokenView
+from stateous_controlplane.run_answers import job_grant_json, run_json, view_of_run
+from stateous_controlplane.store.port import GraphRecord, TaskView, TokenView
 
 
 class Answer(NamedTuple):
@@ -49,19 +54,39 @@ def unexpected() -> Answer:
     )
 
 
-def answer_to(reply: Reply | ClaimReply | HeartbeatReply) -> Answer:
-    """The answer to a command or request."""
+def no_chart(graph: str) -> Refusal:
+    """404: no statechart with this checksum is on record."""
+    return Refusal(Code.GRAPH_NOT_FOUND, f"no statechart {graph[:80]!r} is on record")
+
+
+def graph_answer(record: GraphRecord, *, created: bool) -> Answer:
+    """The answer to who puts a document on record."""
+    told = {"graph": record.checksum, "machine": record.name}
+    return Answer(201 if created else 200, write_json(told).encode())
+
+
+def answer_to(
+    reply: Reply | ClaimReply | HeartbeatReply, machines: Mapping[str, Machine]
+) -> Answer:
+    """The answer to a command or request; ``machines`` have the names of runs' charts."""
     match reply:
         case Refusal():
             return refused(reply)
         case TokenReply(token, created):
-            return Answer(201 if created else 200, token_json(view_of(token)).encode())
+            status = 201 if created else 200
+            if token.run is not None:
+                text = mask(run_json(view_of_run(token, machines[token.graph])))
+                return Answer(status, text.encode())
+            return Answer(status, token_json(view_of(token)).encode())
+        case EventReply(result, duplicate):
+            more = ',"duplicate":true' if duplicate else ""
+            return Answer(200, f'{{"result":"{result.value}"{more}}}'.encode())
         case DuplicateReply(token, matches):
             middle = "" if matches else '"matches":false,'
             body = f'{{"duplicate":true,{middle}"token":{token_json(view_of(token))}}}'
             return Answer(200, body.encode())
         case ClaimReply(grants, as_list):
-            return _claim_answer(grants, as_list=as_list)
+            return claim_answer(grants, as_list=as_list)
         case HeartbeatReply(lost):
             return Answer(200, write_json({"lost": list(lost)}).encode())
         case GrantReply() | Renewed() | Lost() | Done() | Skipped():
@@ -70,7 +95,8 @@ def answer_to(reply: Reply | ClaimReply | HeartbeatReply) -> Answer:
             assert_never(reply)
 
 
-def _claim_answer(grants: tuple[tuple[GrantReply, str], ...], *, as_list: bool) -> Answer:
+def claim_answer(grants: tuple[tuple[GrantReply, str], ...], *, as_list: bool) -> Answer:
+    """The answer to a claim: each grant with its memory as an object's text."""
     texts = [grant_json(grant, memory) for grant, memory in grants]
     if as_list:
         return Answer(200, f'{{"tasks":[{",".join(texts)}]}}'.encode())
@@ -102,6 +128,8 @@ def token_json(view: TokenView) -> str:
 
 def grant_json(grant: GrantReply, memory: str) -> str:
     """A grant as `docs/spec/wire.md` 1.5 has it; ``memory`` is an object's text."""
+    if grant.job is not None:
+        return job_grant_json(grant, memory)
     task, token = grant.task, grant.token
     return (
         f'{{"task":{task.id},"token":"{task.token}","state":"{task.queue}","visit":{task.visit},'

@@ -12,12 +12,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, TextClause, and_, func, or_, select, text
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
 from sqlmodel import col
 
-from stateous_controlplane.store.columns import Whole
+from stateous_controlplane.store.json_members import JsonNumber
 from stateous_controlplane.store.port import Place, TaskFilter, TokenFilter
 from stateous_controlplane.store.tables import (
     CLAIMED,
@@ -112,23 +109,6 @@ def tokens_page(
     )
 
 
-class _TaskIn(FunctionElement[int]):
-    """The number that the key `task` has in a JSON text."""
-
-    inherit_cache = True
-    type = Whole()
-
-
-@compiles(_TaskIn, "sqlite")
-def _on_sqlite(element: _TaskIn, compiler: SQLCompiler, **options: Any) -> str:
-    return f"json_extract({compiler.process(element.clauses, **options)}, '$.task')"
-
-
-@compiles(_TaskIn, "postgresql")
-def _on_postgres(element: _TaskIn, compiler: SQLCompiler, **options: Any) -> str:
-    return f"(({compiler.process(element.clauses, **options)})::json ->> 'task')::bigint"
-
-
 def tasks_page(where: TaskFilter, *, behind: int, limit: int) -> Select[*tuple[Any, ...]]:
     """The columns of a :class:`TaskView`, at most ``limit`` rows with a greater id.
 
@@ -152,7 +132,7 @@ def tasks_page(where: TaskFilter, *, behind: int, limit: int) -> Select[*tuple[A
         if indexed is not None:
             conditions.append(text(f"({OPEN})"))
         else:
-            queued = select(_TaskIn(col(LedgerRow.data))).where(
+            queued = select(JsonNumber(col(LedgerRow.data), "task")).where(
                 col(LedgerRow.token) == where.token, col(LedgerRow.kind) == "task_queued"
             )
             conditions.append(col(TaskRow.id).in_(queued))

@@ -209,6 +209,12 @@ class Changes:
     delivered: set[tuple[str, int]] = field(default_factory=set)
 
     @property
+    def touched(self) -> set[str]:
+        """The tokens whose rows are new or changed."""
+        rows = (self.new_tokens, self.tokens, self.moves, self.positions)
+        return {token.token for tokens in rows for token in tokens}
+
+    @property
     def of_runs(self) -> bool:
         """Whether there is anything that only runs have."""
         return bool(self.tickets or self.kept or self.unkept or self.outbox or self.delivered)
@@ -220,14 +226,12 @@ class Changes:
 class Due(NamedTuple):
     """What the clock has to look at, oldest first: ids of tasks and of timers.
 
-    ``overtime``: tasks whose attempt has lasted too long. ``sends``: rows of the outbox, by sender
-    and ``seq``.
+    ``overtime``: tasks whose attempt has lasted too long.
     """
 
     leases: tuple[int, ...]
     timers: tuple[int, ...]
     overtime: tuple[int, ...] = ()
-    sends: tuple[tuple[str, int], ...] = ()
 
 
 class NextIds(NamedTuple):
@@ -251,9 +255,13 @@ class Transaction(Protocol):
     def due(self, now: datetime, *, leases: bool, limit: int) -> Due:
         """Claimed tasks whose lease ended before ``now``, and ready timers due by then.
 
-        Also attempts that are over their time, and what stands in the outbox. At most ``limit`` of
-        each; no leases at all when ``leases`` is false.
+        Also attempts that are over their time. At most ``limit`` of each; no leases at all when
+        ``leases`` is false.
         """
+        ...
+
+    def undelivered(self, limit: int) -> tuple[tuple[str, int], ...]:
+        """The oldest rows of the outbox, by sender and ``seq``."""
         ...
 
     def graph(self, checksum: str) -> str | None:

@@ -7,6 +7,7 @@ token's: when each state was entered, and which of its jobs have finished.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from stateous.json import JsonText, write_json
@@ -35,6 +36,7 @@ from stateous_controlplane.store.rows import (
     token_fixed,
     token_standing,
 )
+from stateous_controlplane.store.run_views import KeptView, RunState, Step
 
 _TICKET_STATUS: Final = {status.value: status for status in TicketStatus}
 
@@ -46,7 +48,6 @@ RUN: Final = "token, configuration, key, job, input, output, outputs, error, sta
 def run_of(row: Row) -> Run:
     """What a token is besides, of a row of :data:`RUN`."""
     path: list[list[Any]] = JsonText(row[1]).value
-    error = None if row[7] is None else JsonText(row[7]).value
     return Run(
         input=JsonText(row[4]),
         key=row[2],
@@ -55,7 +56,7 @@ def run_of(row: Row) -> Run:
         output=_text_or_none(row[5]),
         outputs=_texts(row[6]),
         finished={step[0]: _outcomes(step[3]) for step in path if len(step) > 3},
-        error=None if error is None else Failure(error["code"], error["message"]),
+        error=failure_of(row[7]),
         starter=row[8],
     )
 
@@ -63,6 +64,41 @@ def run_of(row: Row) -> Run:
 def configuration_of(text: str) -> tuple[Active, ...]:
     """The active path of a run."""
     return tuple([Active(step[0], step[1]) for step in JsonText(text).value])
+
+
+def failure_of(text: str | None) -> Failure | None:
+    """Why a run failed, of the column `error`."""
+    error = None if text is None else JsonText(text).value
+    return None if error is None else Failure(error["code"], error["message"])
+
+
+def path_of(configuration: str) -> tuple[Step, ...]:
+    """The active path, as answers show it."""
+    return tuple(
+        [Step(step[0], step[1], moment_of(step[2])) for step in JsonText(configuration).value]
+    )
+
+
+#: How it is with a run; the last column: whether a ticket is open.
+STATE: Final = (
+    "status, starter, EXISTS (SELECT 1 FROM tickets WHERE tickets.token = tokens.token "
+    "AND tickets.status = 'open')"
+)
+
+
+def state_of(row: Row) -> RunState:
+    """The state of a row of :data:`STATE`."""
+    return RunState(row[0], row[1], bool(row[2]))
+
+
+#: What a child run's status means for the job that it does.
+CHILD: Final = {
+    "active": "running",
+    "paused": "running",
+    "completed": "done",
+    "failed": "failed",
+    "cancelled": "failed",
+}
 
 
 #: What of a run never changes once it was started, beside what of no token does.
@@ -202,6 +238,11 @@ def kept_of(row: Row) -> Kept:
         sender=value.get("sender"),
         send=value.get("send"),
     )
+
+
+def kept_view(data: dict[str, Any], at: datetime) -> KeptView:
+    """What answers show of a kept event, of its entry."""
+    return KeptView(data["event"], data["from"], at)
 
 
 SENT: Final = "token, seq, target, event, data, at"

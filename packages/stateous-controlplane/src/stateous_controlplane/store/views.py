@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from stateous_controlplane.engine.rows import Entry, TaskStatus
+from stateous_controlplane.store.run_views import RunReads
 
 
 class TokenView(NamedTuple):
@@ -67,7 +68,7 @@ class Place(NamedTuple):
     token: str
 
 
-class Reads(Protocol):
+class Reads(RunReads, Protocol):
     """Read-only queries, each on a committed state. Usable from several threads.
 
     Raises:

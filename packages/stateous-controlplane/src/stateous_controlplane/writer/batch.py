@@ -13,15 +13,27 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from stateous.json import JsonText, write_json
-from stateous_controlplane.answers import Answer, answer_to, unexpected
+from stateous.wire.problems import Refusal
+from stateous_controlplane.answers import (
+    NOTHING,
+    Answer,
+    answer_to,
+    claim_answer,
+    graph_answer,
+    no_chart,
+    refused,
+    unexpected,
+)
 from stateous_controlplane.engine.commands import (
     Claim,
     ClaimTask,
     Command,
+    Deliver,
     Heartbeat,
     RenewLease,
     RepeatGrant,
     Start,
+    SubmitRun,
 )
 from stateous_controlplane.engine.decide import Decision, Unready, decide
 from stateous_controlplane.engine.effects import Effects
@@ -36,7 +48,9 @@ from stateous_controlplane.engine.replies import (
 from stateous_controlplane.store.port import (
     Changes,
     Granted,
+    GraphRecord,
     Needs,
+    NewGraph,
     Remembered,
     Transaction,
 )
@@ -44,6 +58,7 @@ from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.needs import needs_of
 from stateous_controlplane.writer.net_changes import NetChanges
 from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims, Parking
+from stateous_controlplane.writer.requests import Emits, PutGraph
 from stateous_controlplane.writer.submission import Submission
 from stateous_controlplane.writer.supply import CommandTime, FreshIds
 from stateous_controlplane.writer.working_set import WorkingSet
@@ -92,6 +107,7 @@ class Batch:
         lease: LeaseTerms,
         parked: ParkedClaims,
         working: WorkingSet,
+        ticket_key: bytes = b"",
     ) -> None:
         self._transaction = transaction
         self._catalog = catalog
@@ -100,6 +116,7 @@ class Batch:
         self._lease = lease
         self._parking = Parking(parked)
         self._working = working
+        self._ticket_key = ticket_key
         self._ready = working.ready
         self._net = NetChanges()
         self._granted: list[_Granted] = []
@@ -151,6 +168,12 @@ class Batch:
                 return self._claim(submission, request)
             case Heartbeat():
                 return self._heartbeat(request)
+            case Emits():
+                return self._emits(request)
+            case PutGraph():
+                return self._put_graph(request.record)
+            case SubmitRun() if not self._is_chart(request.graph):
+                return refused(no_chart(request.graph))
             case _:
                 return self._decide(request)[1]
 
@@ -161,10 +184,13 @@ class Batch:
             self._take_in(Needs(folded=set(decision.ids)))
             decision = self._step(command, now)
         reply, effects = decision
-        answer = answer_to(reply)
+        answer = answer_to(reply, self._catalog)
         if effects:
             self._net.add(effects, self._working.tokens)
-            self._working.accept(self._working.family_of(command), effects)
+            if isinstance(command, Deliver):
+                self._working.accept_across(effects)
+            else:
+                self._working.accept(self._working.family_of(command), effects)
             self._ids.use(tasks=effects.new_tasks, timers=effects.new_timers)
             self._serve_parked(effects)
         return reply, answer
@@ -178,9 +204,12 @@ class Batch:
             next_task=self._ids.task,
             next_timer=self._ids.timer,
             vicinity=(
-                self._working.vicinity_of(command) if isinstance(command, Start) else _NO_VICINITY
+                self._working.vicinity_of(command)
+                if isinstance(command, Start | SubmitRun)
+                else _NO_VICINITY
             ),
             looked_up=self._working.looked_up,
+            ticket_key=self._ticket_key,
         )
         return decide(family, command, situation)
 
@@ -195,7 +224,26 @@ class Batch:
                 Lost,
             )
         ]
-        return answer_to(HeartbeatReply(tuple(lost)))
+        return answer_to(HeartbeatReply(tuple(lost)), self._catalog)
+
+    def _emits(self, request: Emits) -> Answer:
+        """Each value is a command of its own; behind one that is refused none is taken."""
+        answer = NOTHING
+        for emit in request.values:
+            reply, answer = self._decide(emit)
+            if isinstance(reply, Refusal):
+                break
+        return answer
+
+    def _is_chart(self, graph: str) -> bool:
+        return self._catalog.chart(graph, self._transaction.graph)
+
+    def _put_graph(self, record: GraphRecord) -> Answer:
+        known = record.checksum in self._working.on_record
+        if not known:
+            self._net.put_graph(NewGraph(record, self._time.current()))
+            self._working.on_record.add(record.checksum)
+        return graph_answer(record, created=not known)
 
     # ── claims ──────────────────────────────────────────────────────────
 
@@ -250,9 +298,10 @@ class Batch:
 
     def _oldest(self, claim: Claim) -> int | None:
         """The oldest ready task for the claim, also when the batch took all that were loaded."""
-        while short := self._ready.run_short(claim.states):
+        queues = claim.queues
+        while short := self._ready.run_short(queues):
             self._take_in(Needs(queues=short))
-        return self._ready.oldest(claim.states)
+        return self._ready.oldest(queues)
 
     def _hand_out(self, submission: Submission, claim: Claim, grants: list[GrantReply]) -> None:
         """Note the grants for the answer; the same request, waiting too, is granted the same."""
@@ -313,12 +362,12 @@ class Batch:
                 ),
                 as_list=granted.claim.max is not None,
             )
-            self._outcome.answers.append((granted.submission, answer_to(reply)))
+            self._outcome.answers.append((granted.submission, answer_to(reply, self._catalog)))
 
 
 def nothing_for(claim: Claim) -> Answer:
     """The answer to a claim that gets nothing."""
-    return answer_to(ClaimReply((), as_list=claim.max is not None))
+    return claim_answer((), as_list=claim.max is not None)
 
 
 def _object_text(members: dict[str, JsonText]) -> str:

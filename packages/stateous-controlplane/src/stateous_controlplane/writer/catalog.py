@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from stateous.errors import GraphError
+from stateous.graph.document import GraphDocument
+from stateous.graph.documents import read_document
 from stateous.graph.machine import Machine, freeze
-from stateous.graph.reading import read_graph
+from stateous.statechart.document import ITSELF
+
+if TYPE_CHECKING:
+    from stateous.statechart.document import ChartDocument
 
 
 class Catalog(Mapping[str, Machine]):
@@ -29,7 +35,8 @@ class Catalog(Mapping[str, Machine]):
         """Make ready the machines of ``checksums`` that are not yet.
 
         Raises:
-            GraphError: the record has no such document, or one that this Stateous cannot run.
+            GraphError: the record has no such document, or a workflow's that this Stateous cannot run.
+            InvalidDefinition: a chart's that it cannot run.
         """
         for checksum in checksums:
             if checksum in self._machines:
@@ -37,4 +44,27 @@ class Catalog(Mapping[str, Machine]):
             text = document(checksum)
             if text is None:
                 raise GraphError(f"the document {checksum} is not on record")
-            self._machines[checksum] = freeze(read_graph(text.encode()))
+            self._machines[checksum] = frozen(read_document(text.encode()))
+
+    def chart(self, checksum: str, document: Callable[[str], str | None]) -> bool:
+        """Whether a statechart with this checksum is on record; its machine is ready then."""
+        if checksum not in self._machines:
+            text = document(checksum)
+            if text is None:
+                return False
+            self._machines[checksum] = frozen(read_document(text.encode()))
+        return ITSELF in self._machines[checksum].children
+
+    def offer(self, machine: Machine) -> None:
+        """A machine that somebody else has made ready; any thread may."""
+        self._machines.setdefault(machine.checksum, machine)
+
+
+def frozen(document: GraphDocument | ChartDocument) -> Machine:
+    """The machine of a document of either kind."""
+    if isinstance(document, GraphDocument):
+        return freeze(document)
+    # Charts need more than workflows do: CEL and zone data are loaded for them only.
+    from stateous.statechart.freeze import freeze_chart
+
+    return freeze_chart(document)

@@ -18,9 +18,10 @@ from datetime import UTC, datetime
 from enum import Enum
 
 from stateous_controlplane.answers import Answer, unexpected
-from stateous_controlplane.engine.commands import Claim, Request
+from stateous_controlplane.engine.commands import Claim
 from stateous_controlplane.store.port import Store
 from stateous_controlplane.writer.catalog import Catalog
+from stateous_controlplane.writer.requests import Asked
 from stateous_controlplane.writer.sequencer import NOT_SERVING, Sequencer, Terms
 from stateous_controlplane.writer.submission import Submission
 
@@ -109,7 +110,7 @@ class WriterDesk:
         """Whether the hold is ours, as far as the control plane knows."""
         return not (self._sequencer.lost or self._broken)
 
-    async def ask(self, request: Request) -> Answer:
+    async def ask(self, request: Asked) -> Answer:
         """The answer, once it is durable; cancelling withdraws a claim that waits."""
         if self._broken:
             return unexpected()

@@ -7,8 +7,17 @@ from dataclasses import dataclass, field
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.effects import Effects
-from stateous_controlplane.engine.rows import Entry, Held, Task, Timer, Token
-from stateous_controlplane.store.port import Changes, Remembered
+from stateous_controlplane.engine.rows import (
+    Entry,
+    Held,
+    Kept,
+    Sent,
+    Task,
+    Ticket,
+    Timer,
+    Token,
+)
+from stateous_controlplane.store.port import Changes, NewGraph, Remembered
 
 
 @dataclass(slots=True)
@@ -28,6 +37,12 @@ class NetChanges:
     _forgotten: set[str] = field(default_factory=set)
     _held: dict[tuple[str, int], Held] = field(default_factory=dict)
     _released: set[tuple[str, int]] = field(default_factory=set)
+    _tickets: dict[str, Ticket] = field(default_factory=dict)
+    _kept: dict[tuple[str, int], Kept] = field(default_factory=dict)
+    _unkept: set[tuple[str, int]] = field(default_factory=set)
+    _outbox: dict[tuple[str, int], Sent] = field(default_factory=dict)
+    _delivered: set[tuple[str, int]] = field(default_factory=set)
+    _graphs: list[NewGraph] = field(default_factory=list)
     _granted: dict[str, Remembered] = field(default_factory=dict)
 
     def add(self, effects: Effects, before: Mapping[str, Token]) -> None:
@@ -55,6 +70,13 @@ class NetChanges:
             self._forgotten |= effects.forgotten
         if effects.held or effects.released:
             self._add_held(effects)
+        if effects.tickets:
+            self._tickets.update(effects.tickets)
+        if effects.kept or effects.unkept:
+            self._add_kept(effects)
+        if effects.outbox or effects.delivered:
+            self._outbox.update({(each.token, each.seq): each for each in effects.outbox})
+            self._delivered |= effects.delivered
 
     def _add_held(self, effects: Effects) -> None:
         self._held.update({(each.token, each.seq): each for each in effects.held})
@@ -62,6 +84,16 @@ class NetChanges:
         self._released |= {place for place in effects.released if place not in self._held}
         for place in effects.released:
             self._held.pop(place, None)
+
+    def _add_kept(self, effects: Effects) -> None:
+        self._kept.update({(each.token, each.seq): each for each in effects.kept})
+        self._unkept |= {place for place in effects.unkept if place not in self._kept}
+        for place in effects.unkept:
+            self._kept.pop(place, None)
+
+    def put_graph(self, graph: NewGraph) -> None:
+        """A document is put on record."""
+        self._graphs.append(graph)
 
     def remember(self, supervisor: str, granted: Remembered) -> None:
         """A supervisor's last request that got something is another one now."""
@@ -90,6 +122,12 @@ class NetChanges:
             held=list(self._held.values()),
             released=self._released,
             remembered=self._granted,
+            graphs=self._graphs,
+            tickets=list(self._tickets.values()),
+            kept=list(self._kept.values()),
+            unkept=self._unkept,
+            outbox=list(self._outbox.values()),
+            delivered=self._delivered,
         )
 
 

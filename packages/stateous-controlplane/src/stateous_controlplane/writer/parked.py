@@ -44,7 +44,7 @@ class ParkedClaims:
         parked.arrival = next(self._arrivals)
         self._all[parked.arrival] = parked
         heapq.heappush(self._deadlines, (parked.submission.deadline, parked.arrival))
-        for queue in parked.claim.states:
+        for queue in parked.claim.queues:
             self._by_queue.setdefault(queue, {})[parked.arrival] = parked
         if parked.claim.request is not None:
             place = parked.claim.supervisor, parked.claim.request
@@ -53,7 +53,7 @@ class ParkedClaims:
     def remove(self, parked: ParkedClaim) -> None:
         """The claim waits no longer."""
         self._all.pop(parked.arrival, None)
-        for queue in parked.claim.states:
+        for queue in parked.claim.queues:
             _drop(self._by_queue, queue, parked.arrival)
         if parked.claim.request is not None:
             _drop(self._by_request, (parked.claim.supervisor, parked.claim.request), parked.arrival)
@@ -137,7 +137,7 @@ class Parking:
             if self._waits(parked):
                 yield parked
         for parked in list(self.added):
-            if not queues.isdisjoint(parked.claim.states) and self._waits(parked):
+            if not queues.isdisjoint(parked.claim.queues) and self._waits(parked):
                 yield parked
 
     def same_request(self, claim: Claim) -> list[ParkedClaim]:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.answers import Answer, refused, unexpected
-from stateous_controlplane.engine.commands import EndLease, FireTimer
+from stateous_controlplane.engine.commands import Deliver, EndAttempt, EndLease, FireTimer
 from stateous_controlplane.store.port import (
     CommitUnknown,
     DatabaseBusy,
@@ -33,8 +33,9 @@ from stateous_controlplane.store.port import (
 )
 from stateous_controlplane.writer.batch import Batch, LeaseTerms, Outcome, nothing_for
 from stateous_controlplane.writer.catalog import Catalog
+from stateous_controlplane.writer.outgoing import MAX_LOOKED_UP, Outgoing
 from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims
-from stateous_controlplane.writer.submission import Clock, Deliver, Submission
+from stateous_controlplane.writer.submission import Answering, Clock, Submission
 from stateous_controlplane.writer.supply import CommandTime, FreshIds
 from stateous_controlplane.writer.working_set import WorkingSet
 
@@ -58,6 +59,8 @@ class Terms:
 
     holder: str
     lease: timedelta
+    #: What the values of tickets are derived with (`docs/spec/statechart.md` 8.1).
+    ticket_key: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Sequencer:
         catalog: Catalog,
         terms: Terms,
         clock: Clock,
-        deliver: Deliver,
+        deliver: Answering,
         on_lost: Callable[[], None],
     ) -> None:
         self._store = store
@@ -98,6 +101,7 @@ class Sequencer:
         self._next_tick = clock.monotonic() + TICK_SECONDS
         self._due_left = False
         self._last_due: Due | None = None
+        self._outgoing = Outgoing()
         self._waits_over = False
         # Another control plane may have served since what is known here was read.
         self._behind = False
@@ -115,7 +119,7 @@ class Sequencer:
     @property
     def busy(self) -> bool:
         """Whether there is something to do at once."""
-        return bool(self._waiting) or self._due_left
+        return bool(self._waiting) or self._due_left or self._outgoing.waiting
 
     def wake_at(self) -> float | None:
         """When, in monotonic time, there is something to do even if nothing is submitted."""
@@ -133,7 +137,10 @@ class Sequencer:
             self._tick()
             return True
         self._answer_empty(self._parked.over(monotonic))
-        batch = self._take(MAX_BATCH)
+        if self._outgoing.look_now:
+            self._look_up_sends()
+        deliveries = [Submission(each, asked=False) for each in self._outgoing.take(MAX_BATCH)]
+        batch = [*deliveries, *self._take(MAX_BATCH)]
         if batch:
             self._run(batch)
         if self._due_left and not self.lost:
@@ -170,6 +177,8 @@ class Sequencer:
     def _run(self, batch: list[Submission]) -> None:
         for failed in self._settle(batch):
             refused_now = failed.batch
+            if any(isinstance(each.request, Deliver) for each in failed.batch):
+                self._outgoing.failed()
             if isinstance(failed.error, DatabaseBusy):
                 answer = _busy(failed.error)
                 if not failed.began:
@@ -224,12 +233,14 @@ class Sequencer:
                     self._lease_terms(),
                     self._parked,
                     known,
+                    self._terms.ticket_key,
                 ).run(batch)
         except HoldLost:
             self._lose()
             self._send([(each, NOT_SERVING) for each in batch])
         except CommitUnknown as error:
             # Claims that wait may have been granted something, which they get by asking again.
+            self._outgoing.failed()
             answer = _busy(error)
             self._send([(each.submission, answer) for each in self._parked.drain()])
             return _Failed(batch, error, began)
@@ -258,13 +269,8 @@ class Sequencer:
         else:
             for parked in outcome.parking.added:
                 self._parked.park(parked)
-        changes = outcome.changes
-        touched = {
-            row.token
-            for rows in (changes.new_tokens, changes.tokens, changes.moves, changes.positions)
-            for row in rows
-        }
-        self._send(outcome.answers, touched)
+        self._outgoing.committed(outcome.changes.outbox)
+        self._send(outcome.answers, outcome.changes.touched)
 
     def _send(
         self, answers: list[tuple[Submission, Answer]], tokens: set[str] | None = None
@@ -289,6 +295,7 @@ class Sequencer:
                 self._begin_grace()
                 self._behind = True
             self._catch_up()
+            self._outgoing.tick()
             self._run_due()
         except HoldLost:
             self._lose()
@@ -309,9 +316,21 @@ class Sequencer:
         """
         if self._behind:
             self._known = None
+            self._outgoing.failed()
             self._ids.raise_to(self._store.next_ids())
             self._behind = False
             self._answer_empty(self._parked.drain())
+
+    def _look_up_sends(self) -> None:
+        try:
+            with self._store.transaction(self._terms.holder) as transaction:
+                places = transaction.undelivered(MAX_LOOKED_UP)
+            self._outgoing.found(places)
+        except HoldLost:
+            self._lose()
+        except Exception as error:
+            self._outgoing.failed()
+            self._tick_failed(error)
 
     def _run_due_safely(self) -> None:
         try:
@@ -331,21 +350,22 @@ class Sequencer:
         )
 
     def _run_due(self) -> None:
-        """End leases and fire timers that are due: each a command of its own, looked at again."""
+        """End leases and attempts, fire timers: each a command of its own, looked at again."""
         self._due_left = False
         with self._store.transaction(self._terms.holder) as transaction:
             due = transaction.due(
                 self._time.current(), leases=not self._lease_terms().grace, limit=MAX_DUE
             )
         ended = [Submission(EndLease(task, self._terms.lease), asked=False) for task in due.leases]
+        late = [Submission(EndAttempt(task), asked=False) for task in due.overtime]
         fired = [Submission(FireTimer(timer), asked=False) for timer in due.timers]
-        if not ended and not fired:
+        if not (ended or late or fired):
             return
-        failures = self._settle([*ended, *fired])
+        failures = self._settle([*ended, *late, *fired])
         if failures:
             raise failures[0].error
         # A full portion means that more may be due. The same once more means that nothing helps.
-        self._due_left = MAX_DUE in (len(ended), len(fired)) and due != self._last_due
+        self._due_left = MAX_DUE in (len(ended), len(late), len(fired)) and due != self._last_due
         self._last_due = due
 
     def _begin_grace(self) -> None:

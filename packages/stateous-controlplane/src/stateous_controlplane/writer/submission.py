@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from stateous_controlplane.answers import Answer
-from stateous_controlplane.engine.commands import Command, Request
+from stateous_controlplane.writer.requests import Submitted
 
 
 @dataclass(slots=True, eq=False)
@@ -19,13 +19,13 @@ class Submission:
     ``asked`` is false for what the clock hands in itself: nobody waits for an answer.
     """
 
-    request: Request | Command
+    request: Submitted
     deadline: float = 0.0
     withdrawn: bool = field(default=False)
     asked: bool = True
 
 
-class Deliver(Protocol):
+class Answering(Protocol):
     """Takes the answers of a batch once they are durable, and the tokens that it changed."""
 
     def __call__(self, answers: list[tuple[Submission, Answer]], tokens: set[str]) -> None:

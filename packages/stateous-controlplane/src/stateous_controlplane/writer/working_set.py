@@ -18,19 +18,24 @@ from typing import Final
 
 from stateous.json import JsonText
 from stateous_controlplane.engine.commands import (
+    AnswerTicket,
     Cancel,
     Command,
+    Deliver,
     Fire,
     FireTimer,
     Pause,
     Resume,
+    SendEvent,
     Start,
+    SubmitRun,
 )
 from stateous_controlplane.engine.effects import Effects
 from stateous_controlplane.engine.family import Family, Vicinity
-from stateous_controlplane.engine.rows import Task, Token
+from stateous_controlplane.engine.rows import Run, Sent, Task, TicketStatus, Token
 from stateous_controlplane.engine.start import possible_parent
 from stateous_controlplane.store.port import Loaded, Needs, Remembered
+from stateous_controlplane.writer.across import joined, parted
 from stateous_controlplane.writer.ready import ReadyTasks
 
 #: What the families that are kept may weigh together, in bytes, counted roughly.
@@ -54,6 +59,8 @@ class WorkingSet:
     remembered: dict[str, Remembered | None] = field(default_factory=dict)
     #: Ids that were looked up in this batch, folded, and whether they are taken.
     looked_up: dict[str, bool] = field(default_factory=dict)
+    #: Documents that were looked up in this batch, or put on record in it.
+    on_record: set[str] = field(default_factory=set)
     ready: ReadyTasks = field(init=False)
     max_weight: int = MAX_WEIGHT
     # In the order of their last use.
@@ -63,6 +70,11 @@ class WorkingSet:
     _used: set[str] = field(default_factory=set)
     _timer_tops: dict[int, str] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
+    # Of runs, as far as this batch has looked them up: tickets' runs by digest, live runs by key, the
+    # outbox by sender and seq.
+    _digests: dict[str, str] = field(default_factory=dict)
+    _key_holders: dict[str, str | None] = field(default_factory=dict)
+    _sends: dict[tuple[str, int], Sent] = field(default_factory=dict)
     # Tokens that began here: what is not known of their memory is not there.
     _begun: set[str] = field(default_factory=set)
 
@@ -84,6 +96,10 @@ class WorkingSet:
             queues=self.ready.lacking(needs.queues),
             memory_of={each for each in needs.memory_of if not self._memory_known(each)},
             held=needs.held,
+            graphs=needs.graphs,
+            digests=needs.digests,
+            run_keys=needs.run_keys,
+            sends=needs.sends,
         )
 
     def _memory_known(self, task: int) -> bool:
@@ -111,6 +127,7 @@ class WorkingSet:
                 self._family(top).holding = holding
         for held in loaded.held:
             self._family(held.top).held[held.token, held.seq] = held
+        self._absorb_of_runs(loaded, known)
         for (token_id, key), use in loaded.keys.items():
             self._family(self._top(token_id)).keys[token_id, key] = use
         for place, memory in loaded.memory.items():
@@ -121,6 +138,21 @@ class WorkingSet:
         for folded in needs.folded:
             self.looked_up[folded] = folded in self._ids
         self.ready.add_loaded(needs.queues, loaded)
+
+    def _absorb_of_runs(self, loaded: Loaded, known: set[str]) -> None:
+        for digest, ticket in loaded.tickets.items():
+            self._family(self._top(ticket.token)).tickets.setdefault(digest, ticket)
+            self._digests[digest] = ticket.token
+        for kept in loaded.kept:
+            if kept.top not in known:
+                self._family(kept.top).kept[kept.token, kept.seq] = kept
+        for place, sent in loaded.outbox.items():
+            self._family(self._top(sent.token)).outbox[place] = sent
+            self._sends[place] = sent
+        for key, holder in loaded.key_holders.items():
+            # Who has had or got the key in this batch is known better.
+            self._key_holders.setdefault(key, holder)
+        self.on_record |= loaded.graphs
 
     def note_memory(self, places: dict[tuple[str, str], dict[str, JsonText]]) -> None:
         """These places were looked up, and have not been written since."""
@@ -139,23 +171,43 @@ class WorkingSet:
                 | Pause(token=token)
                 | Resume(token=token)
                 | Cancel(token=token)
+                | SubmitRun(run=token)
+                | SendEvent(run=token)
             ):
                 row = self.tokens.get(token)
                 top = None if row is None else row.top
             case FireTimer(timer=timer):
                 top = self._timer_tops.get(timer)
+            case AnswerTicket(digest=digest):
+                run = self._digests.get(digest)
+                top = None if run is None else self._top(run)
+            case Deliver(sender=sender, seq=seq):
+                return self._family_across(sender, seq)
             case _:
                 task = self.tasks.get(command.task)
                 top = None if task is None else self._top(task.token)
         return Family() if top is None else self._family(top)
 
-    def vicinity_of(self, command: Start) -> Vicinity:
+    def _family_across(self, sender: str, seq: int) -> Family:
+        """The families of a sender and of the live run that has the key it sent to."""
+        sent = self._sends.get((sender, seq))
+        if sent is None:
+            return Family()
+        family = self._family(self._top(sender))
+        holder = self._key_holders.get(sent.key)
+        receiver = family if holder is None else self._family(self._top(holder))
+        return family if receiver is family else joined(family, receiver)
+
+    def vicinity_of(self, command: Start | SubmitRun) -> Vicinity:
         """What a start has to know of tokens outside its family."""
-        parent = possible_parent(command.token)
+        token = command.token if isinstance(command, Start) else command.run
+        key = command.key if isinstance(command, SubmitRun) else None
+        parent = possible_parent(token)
         written = None if parent is None else self._ids.get(parent.lower())
         return Vicinity(
-            taken_by=self._ids.get(command.token.lower()),
+            taken_by=self._ids.get(token.lower()),
             possible_parent=None if written is None else self.tokens.get(written),
+            key_taken_by=None if key is None else self._key_holders.get(key),
         )
 
     def memory(self, token: str, state: str) -> dict[str, JsonText] | None:
@@ -175,14 +227,26 @@ class WorkingSet:
 
     # ── evolving ────────────────────────────────────────────────────────
 
+    def accept_across(self, effects: Effects) -> None:
+        """Let the families evolve that a delivery has changed; one may have begun."""
+        self._take_over(effects)
+        for top, part in parted(effects, self._top).items():
+            self._family(top).evolve(part)
+
     def accept(self, family: Family, effects: Effects) -> None:
         """Let ``family`` evolve; one that begins gets its place here."""
         family.evolve(effects)
+        self._take_over(effects, family)
+
+    def _take_over(self, effects: Effects, family: Family | None = None) -> None:
         for token in effects.tokens.values():
             self.tokens[token.token] = token
+            if token.run is not None and token.run.key is not None:
+                self._note_key(token.token, token.run.key, live=token.status.live)
         for created in effects.created:
             folded = created.lower()
-            self._families.setdefault(self._top(created), family)
+            if family is not None:
+                self._families.setdefault(self._top(created), family)
             self._used.add(self._top(created))
             self._begun.add(created)
             self._ids[folded] = created
@@ -191,6 +255,12 @@ class WorkingSet:
         self.tasks.update(effects.tasks)
         for timer in effects.timers.values():
             self._timer_tops[timer.id] = self._top(timer.token)
+
+    def _note_key(self, run: str, key: str, *, live: bool) -> None:
+        if live:
+            self._key_holders[key] = run
+        elif self._key_holders.get(key, run) == run:
+            self._key_holders[key] = None
 
     # ── from batch to batch ─────────────────────────────────────────────
 
@@ -202,6 +272,10 @@ class WorkingSet:
         self._used.clear()
         self._ids.clear()
         self.looked_up.clear()
+        self._digests.clear()
+        self._key_holders.clear()
+        self._sends.clear()
+        self.on_record.clear()
         while self._weight > self.max_weight:
             self._let_go(next(iter(self._families)))
         while len(self.remembered) > _MAX_SUPERVISORS:
@@ -213,6 +287,7 @@ class WorkingSet:
         self._weight -= self._weights.pop(top, 0)
         family.keys.clear()
         family.held.clear()
+        family.outbox.clear()
         row = family.tokens.get(top)
         if row is None or not row.status.live:
             self._let_go(top)
@@ -232,6 +307,10 @@ class WorkingSet:
             self.ready.forget(task)
         for timer in [each for each in family.timers.values() if not each.pending]:
             del family.timers[timer.id], self._timer_tops[timer.id]
+        for ticket in [
+            each for each in family.tickets.values() if each.status is not TicketStatus.OPEN
+        ]:
+            del family.tickets[ticket.digest]
         for token in [each for each in family.tokens.values() if _is_past(family, each)]:
             del family.tokens[token.token], self.tokens[token.token]
             self._begun.discard(token.token)
@@ -265,12 +344,22 @@ def _is_past(family: Family, token: Token) -> bool:
 
 
 def _weight_of(family: Family) -> int:
-    rows = len(family.tokens) + len(family.tasks) + len(family.timers)
+    rows = len(family.tokens) + len(family.tasks) + len(family.timers) + len(family.tickets)
     texts = 0
     for token in family.tokens.values():
         texts += len(token.context.text) + len(token.entered_by.text)
+        texts += 0 if token.run is None else _weight_of_run(token.run)
     for timer in family.timers.values():
         texts += len(timer.payload.text) if timer.payload is not None else 0
+    for task in family.tasks.values():
+        texts += 0 if task.job is None else len(task.job.input.text)
+    texts += sum(len(kept.data.text) for kept in family.kept.values())
     for memory in family.memory.values():
         texts += sum(len(value.text) for value in memory.values())
     return rows * _ROW_WEIGHT + texts * _DECODED
+
+
+def _weight_of_run(run: Run) -> int:
+    finished = [text for outputs in run.finished.values() for text in outputs.values()]
+    texts = [run.input, run.output, *run.outputs.values(), *finished]
+    return sum(len(text.text) for text in texts if text is not None)

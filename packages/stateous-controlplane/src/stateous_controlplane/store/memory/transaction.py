@@ -160,8 +160,11 @@ class MemoryTransaction:
             tuple(each for _, each in ended[:limit]),
             tuple(each for _, each in due[:limit]),
             runs.overtime(seen, now, limit),
-            runs.undelivered(seen, limit),
         )
+
+    def undelivered(self, limit: int) -> tuple[tuple[str, int], ...]:
+        """The oldest rows of the outbox."""
+        return runs.undelivered(self.seen, limit)
 
     def graph(self, checksum: str) -> str | None:
         """The text of a document on record."""

@@ -18,4 +18,5 @@ def postgres_lists(server: Server) -> Lists[psycopg.Error]:
         max_overflow=3,
         pool_pre_ping=True,
     )
-    return Lists(engine, psycopg.Error, server.failure)
+    snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+    return Lists(engine, psycopg.Error, server.failure, snapshot)

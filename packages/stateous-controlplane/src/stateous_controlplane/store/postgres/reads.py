@@ -13,7 +13,7 @@ import psycopg
 
 from stateous.limits import MAX_ID
 from stateous_controlplane.engine.rows import Entry
-from stateous_controlplane.store import rows
+from stateous_controlplane.store import rows, run_rows
 from stateous_controlplane.store.port import (
     DatabaseBusy,
     Place,
@@ -25,13 +25,23 @@ from stateous_controlplane.store.port import (
 from stateous_controlplane.store.postgres.connecting import Connection, Server, is_lost
 from stateous_controlplane.store.postgres.rounds import Rounds, Statement
 from stateous_controlplane.store.rows import Row
+from stateous_controlplane.store.run_views import (
+    GraphView,
+    NewestPlace,
+    RunFilter,
+    RunInFull,
+    RunState,
+    RunView,
+)
 
 if TYPE_CHECKING:
     from stateous_controlplane.store.lists import Lists
 
 # The expression keeps Postgres from walking all tokens of a kind while there are few.
 _TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = %s AND kind || '' = 'token'"
-_EXISTS: Final = "SELECT 1 FROM tokens WHERE token = %s AND kind || '' = 'token'"
+_EXISTS: Final = "SELECT 1 FROM tokens WHERE token = %s AND kind || '' = %s"
+_RUN_STATE: Final = f"SELECT {run_rows.STATE} FROM tokens WHERE token = %s AND kind || '' = 'run'"
+_GRAPH: Final = "SELECT document FROM graphs WHERE graph = %s"
 _HISTORY: Final = (
     f"SELECT {rows.ENTRY} FROM ledger WHERE token = %s AND seq > %s ORDER BY seq LIMIT %s::bigint"
 )
@@ -56,10 +66,41 @@ class PostgresReads:
 
     def history(self, token: str, *, after: int, limit: int | None) -> list[Entry] | None:
         """The entries behind ``after``. A token that exists stays, so two look-ups agree."""
+        return self._history("token", token, after, limit)
+
+    def run_history(self, run: str, *, after: int, limit: int | None) -> list[Entry] | None:
+        """The entries behind ``after``."""
+        return self._history("run", run, after, limit)
+
+    def _history(self, kind: str, token: str, after: int, limit: int | None) -> list[Entry] | None:
         there, found = self._read(
-            (_EXISTS, (token,)), (_HISTORY, (token, min(after, MAX_ID), limit))
+            (_EXISTS, (token, kind)), (_HISTORY, (token, min(after, MAX_ID), limit))
         )
         return [rows.entry_of(row) for row in found] if there else None
+
+    def run_state(self, run: str) -> RunState | None:
+        """How it is with one run."""
+        (found,) = self._read((_RUN_STATE, (run,)))
+        return run_rows.state_of(found[0]) if found else None
+
+    def graph(self, checksum: str) -> str | None:
+        """The text of a document."""
+        (found,) = self._read((_GRAPH, (checksum,)))
+        return found[0][0] if found else None
+
+    def run(self, run: str) -> RunInFull | None:
+        """One run."""
+        return self._lists().run(run)
+
+    def runs(
+        self, where: RunFilter, *, behind: NewestPlace | None, limit: int
+    ) -> tuple[list[RunView], bool]:
+        """A page of runs."""
+        return self._lists().runs(where, behind=behind, limit=limit)
+
+    def graphs(self, *, behind: NewestPlace | None, limit: int) -> tuple[list[GraphView], bool]:
+        """A page of documents."""
+        return self._lists().graphs(behind=behind, limit=limit)
 
     def tokens(
         self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int

@@ -62,17 +62,20 @@ class PostgresTransaction:
         asked: list[Statement] = [
             (statements.DUE_TIMERS, parameters),
             (runs.OVERTIME, parameters),
-            (runs.UNDELIVERED, (limit,)),
         ]
         if leases:
             asked.append((statements.ENDED_LEASES, parameters))
-        timers, overtime, sends, *ended = self._ask(*asked)
+        timers, overtime, *ended = self._ask(*asked)
         return Due(
             tuple(row[0] for rows_ in ended for row in rows_),
             tuple(row[0] for row in timers),
             tuple(row[0] for row in overtime),
-            tuple((token, seq) for token, seq in sends),
         )
+
+    def undelivered(self, limit: int) -> tuple[tuple[str, int], ...]:
+        """The oldest rows of the outbox."""
+        (found,) = self._ask((runs.UNDELIVERED, (limit,)))
+        return tuple((token, seq) for token, seq in found)
 
     def graph(self, checksum: str) -> str | None:
         """The text of a document on record."""

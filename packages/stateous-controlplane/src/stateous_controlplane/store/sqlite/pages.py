@@ -20,4 +20,4 @@ def sqlite_lists(file: Path, busy_timeout: float) -> Lists[sqlite3.Error]:
         creator=partial(connecting.open_reader, file, busy_timeout),
         poolclass=NullPool,
     )
-    return Lists(engine, sqlite3.Error, partial(connecting.failure, file))
+    return Lists(engine, sqlite3.Error, partial(connecting.failure, file), "BEGIN")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from stateous.limits import MAX_ID
 from stateous_controlplane.engine.rows import Entry
-from stateous_controlplane.store import rows
+from stateous_controlplane.store import rows, run_rows
 from stateous_controlplane.store.port import (
     DatabaseBusy,
     Place,
@@ -23,13 +23,23 @@ from stateous_controlplane.store.port import (
     TokenFilter,
     TokenView,
 )
+from stateous_controlplane.store.run_views import (
+    GraphView,
+    NewestPlace,
+    RunFilter,
+    RunInFull,
+    RunState,
+    RunView,
+)
 from stateous_controlplane.store.sqlite import connecting
 
 if TYPE_CHECKING:
     from stateous_controlplane.store.lists import Lists
 
 _TOKEN: Final = f"SELECT {rows.TOKEN_VIEW} FROM tokens WHERE token = ? AND kind = 'token'"
-_EXISTS: Final = "SELECT 1 FROM tokens WHERE token = ? AND kind = 'token'"
+_EXISTS: Final = "SELECT 1 FROM tokens WHERE token = ? AND kind = ?"
+_RUN_STATE: Final = f"SELECT {run_rows.STATE} FROM tokens WHERE token = ? AND kind = 'run'"
+_GRAPH: Final = "SELECT document FROM graphs WHERE graph = ?"
 _HISTORY: Final = (
     f"SELECT {rows.ENTRY} FROM ledger WHERE token = ? AND seq > ? ORDER BY seq LIMIT ?"
 )
@@ -59,13 +69,46 @@ class SqliteReads:
 
     def history(self, token: str, *, after: int, limit: int | None) -> list[Entry] | None:
         """The entries behind ``after``. A token that exists stays, so two look-ups agree."""
+        return self._history("token", token, after, limit)
+
+    def run_history(self, run: str, *, after: int, limit: int | None) -> list[Entry] | None:
+        """The entries behind ``after``."""
+        return self._history("run", run, after, limit)
+
+    def _history(self, kind: str, token: str, after: int, limit: int | None) -> list[Entry] | None:
         with self._reading() as connection:
-            if connection.execute(_EXISTS, (token,)).fetchone() is None:
+            if connection.execute(_EXISTS, (token, kind)).fetchone() is None:
                 return None
             found = connection.execute(
                 _HISTORY, (token, min(after, MAX_ID), _NO_LIMIT if limit is None else limit)
             ).fetchall()
         return [rows.entry_of(row) for row in found]
+
+    def run_state(self, run: str) -> RunState | None:
+        """How it is with one run."""
+        with self._reading() as connection:
+            row = connection.execute(_RUN_STATE, (run,)).fetchone()
+        return None if row is None else run_rows.state_of(row)
+
+    def graph(self, checksum: str) -> str | None:
+        """The text of a document."""
+        with self._reading() as connection:
+            row = connection.execute(_GRAPH, (checksum,)).fetchone()
+        return None if row is None else row[0]
+
+    def run(self, run: str) -> RunInFull | None:
+        """One run."""
+        return self._lists().run(run)
+
+    def runs(
+        self, where: RunFilter, *, behind: NewestPlace | None, limit: int
+    ) -> tuple[list[RunView], bool]:
+        """A page of runs."""
+        return self._lists().runs(where, behind=behind, limit=limit)
+
+    def graphs(self, *, behind: NewestPlace | None, limit: int) -> tuple[list[GraphView], bool]:
+        """A page of documents."""
+        return self._lists().graphs(behind=behind, limit=limit)
 
     def tokens(
         self, where: TokenFilter, *, behind: Place | None, limit: int, max_bytes: int

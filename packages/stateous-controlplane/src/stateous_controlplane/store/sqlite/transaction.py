@@ -166,8 +166,11 @@ class SqliteTransaction:
             tuple(row[0] for row in ended),
             tuple(row[0] for row in due),
             runs.overtime(self._connection, now, limit),
-            runs.undelivered(self._connection, limit),
         )
+
+    def undelivered(self, limit: int) -> tuple[tuple[str, int], ...]:
+        """The oldest rows of the outbox."""
+        return runs.undelivered(self._connection, limit)
 
     def graph(self, checksum: str) -> str | None:
         """The text of a document on record."""
