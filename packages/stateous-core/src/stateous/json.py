@@ -122,16 +122,6 @@ def same_json(left: Json, right: Json) -> bool:
     return left == right
 
 
-def _member(value: Json) -> str:
-    # What ledger entries are made of, without the encoder's set-up for each.
-    kind = type(value)
-    if kind is str:
-        return encode_basestring(value)  # type: ignore[arg-type]
-    if kind is int:
-        return str(value)
-    return "null" if value is None else write_json(value)
-
-
 class JsonText:
     """A JSON value kept as its text, decoded on first use.
 
@@ -163,10 +153,19 @@ class JsonText:
     @classmethod
     def fields(cls, **fields: Json | JsonText) -> JsonText:
         """An object whose members may be texts themselves, which are pasted in as they are."""
-        members = [
-            f'"{name}":{value.text if isinstance(value, JsonText) else _member(value)}'
-            for name, value in fields.items()
-        ]
+        members = []
+        # What ledger entries are made of comes first, without the encoder's set-up for each.
+        for name, value in fields.items():
+            kind = type(value)
+            if kind is str:
+                text = encode_basestring(value)  # type: ignore[arg-type]
+            elif kind is int:
+                text = str(value)
+            elif isinstance(value, JsonText):
+                text = value.text
+            else:
+                text = "null" if value is None else write_json(value)
+            members.append(f'"{name}":{text}')
         return cls(f"{{{','.join(members)}}}")
 
     def __eq__(self, other: object) -> bool:

@@ -37,7 +37,7 @@ from stateous_controlplane.engine.commands import (
 )
 from stateous_controlplane.engine.decide import Decision, Unready, decide
 from stateous_controlplane.engine.effects import Effects
-from stateous_controlplane.engine.family import Situation, Vicinity
+from stateous_controlplane.engine.family import Family, Situation, Vicinity
 from stateous_controlplane.engine.replies import (
     ClaimReply,
     GrantReply,
@@ -178,11 +178,13 @@ class Batch:
                 return self._decide(request)[1]
 
     def _decide(self, command: Command) -> tuple[Reply, Answer]:
-        now = self._time.next(self._working.family_of(command))
-        decision = self._step(command, now)
+        family = self._working.family_of(command)
+        now = self._time.next(family)
+        decision = self._step(family, command, now)
         while isinstance(decision, Unready):
             self._take_in(Needs(folded=set(decision.ids)))
-            decision = self._step(command, now)
+            family = self._working.family_of(command)
+            decision = self._step(family, command, now)
         reply, effects = decision
         answer = answer_to(reply, self._catalog)
         if effects:
@@ -190,13 +192,12 @@ class Batch:
             if isinstance(command, Deliver):
                 self._working.accept_across(effects)
             else:
-                self._working.accept(self._working.family_of(command), effects)
+                self._working.accept(family, effects)
             self._ids.use(tasks=effects.new_tasks, timers=effects.new_timers)
             self._serve_parked(effects)
         return reply, answer
 
-    def _step(self, command: Command, now: datetime) -> Decision | Unready:
-        family = self._working.family_of(command)
+    def _step(self, family: Family, command: Command, now: datetime) -> Decision | Unready:
         situation = Situation(
             machines=self._catalog,
             served=self._catalog.served,

@@ -133,24 +133,29 @@ class ReadyTasks:
 
     def oldest(self, queues: Iterable[str]) -> int | None:
         """The task that was queued first among all of ``queues``."""
-        heads = [head for name in queues if (head := self._head(self._queue(name))) is not None]
-        return min(heads).task if heads else None
+        oldest: Queued | None = None
+        for name in queues:
+            head = self._head(self._queue(name))
+            if head is not None and (oldest is None or head < oldest):
+                oldest = head
+        return None if oldest is None else oldest.task
 
     def run_short(self, queues: Iterable[str]) -> dict[str, int]:
         """The queues whose known tasks are used up and that may have more on record.
 
         With how many to ask for now. A batch that takes more than was foreseen comes here.
         """
-        named = ((name, self._queue(name)) for name in queues)
-        return {
-            name: max(2 * queue.asked, _AHEAD) for name, queue in named if self._is_short(queue)
-        }
-
-    def _is_short(self, queue: _Queue) -> bool:
-        head = self._head(queue)
-        if head is None:
-            return not queue.whole
-        return head.task not in self._tasks or not queue.reaches(head)
+        short = {}
+        for name in queues:
+            queue = self._queue(name)
+            head = self._head(queue)
+            if head is None:
+                enough = queue.whole
+            else:
+                enough = head.task in self._tasks and queue.reaches(head)
+            if not enough:
+                short[name] = max(2 * queue.asked, _AHEAD)
+        return short
 
     def _queue(self, name: str) -> _Queue:
         self._touched.add(name)
