@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from stateous_controlplane.writer.working_set import MAX_WEIGHT
 from tests.property.random_workflows import DECLARED, documents
 from tests.property.twins import Twins
 
@@ -72,7 +73,9 @@ class Family(RuleBasedStateMachine):
 
     @initialize(data=st.data(), context=contexts)
     def serve(self, data: st.DataObject, context: Any) -> None:
-        self.twins = Twins(data.draw(documents(self.depth)))
+        # A writer that keeps all rows, some, or none from batch to batch.
+        kept = data.draw(st.sampled_from([MAX_WEIGHT, 6000, 0]))
+        self.twins = Twins(data.draw(documents(self.depth)), kept=kept)
         self.twins.start("T-1", context)
 
     # ── which ───────────────────────────────────────────────────────────

@@ -33,8 +33,10 @@ from stateous_controlplane.engine.family import Family
 from stateous_controlplane.engine.invariants import broken_rules
 from stateous_controlplane.engine.rows import Entry, Task, Timer, Token
 from stateous_controlplane.store.held import held_event
+from stateous_controlplane.writer.working_set import MAX_WEIGHT
 from tests.property.naive_model import Model
 from tests.property.random_workflows import GUARDS, SCHEMAS
+from tests.support.known import assert_known_is_on_record
 from tests.support.writer import NOON, Writer
 
 VALID = {name: validator_for(schema).is_valid for name, schema in SCHEMAS.items()}
@@ -64,6 +66,8 @@ class Twins:
     """Both of them. Every request is asked of both, and answers and rows are compared."""
 
     document: dict[str, Any]
+    #: How many bytes of rows the writer keeps from batch to batch.
+    kept: int = MAX_WEIGHT
     writer: Writer = field(init=False)
     model: Model = field(init=False)
     _compared: dict[str, int] = field(default_factory=dict)
@@ -72,7 +76,7 @@ class Twins:
 
     def __post_init__(self) -> None:
         self.model = Model(self.document, GUARDS, VALID, NOON)
-        self.writer = Writer(self.document)
+        self.writer = Writer(self.document, kept=self.kept)
 
     # ── asking ──────────────────────────────────────────────────────────
 
@@ -209,7 +213,8 @@ class Twins:
             self._compared[token] = len(entries)
 
     def _check_rules(self) -> None:
-        """The engine's own rules, for each family that has moved."""
+        """The engine's own rules, for each family that has moved; what the writer knows is so."""
+        assert_known_is_on_record(self.writer)
         tables = self.writer.database.tables
         moved = {each.top for each in tables.tokens.values() if each.at > self._checked}
         for top in moved:

@@ -21,6 +21,7 @@ from stateous_controlplane.store.port import Changes, Due, GraphRecord, HoldStat
 from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.sequencer import Sequencer, Terms
 from stateous_controlplane.writer.submission import Submission
+from stateous_controlplane.writer.working_set import MAX_WEIGHT
 from tests.support.graphs import graph
 
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
@@ -78,8 +79,10 @@ class _Watched:
     def __init__(self, inner: MemoryTransaction) -> None:
         self._inner = inner
         self.changes = Changes()
+        self.loads: list[Needs] = []
 
     def load(self, needs: Needs) -> Loaded:
+        self.loads.append(needs)
         return self._inner.load(needs)
 
     def memory(self, places: set[tuple[str, str]]) -> dict[tuple[str, str], dict[str, JsonText]]:
@@ -107,6 +110,8 @@ class WatchedStore(MemoryStore):
         self.faults = Faults()
         #: The entries of each commit that changed something.
         self.commits: list[list[str]] = []
+        #: What the last transaction loaded.
+        self.loads: list[Needs] = []
         #: How many transactions were asked for.
         self.asked = 0
         #: Called right after a commit.
@@ -119,6 +124,7 @@ class WatchedStore(MemoryStore):
             raise self.faults.begin
         with super().transaction(holder) as transaction:
             watched = _Watched(transaction)
+            self.loads = watched.loads
             yield watched
             if self.faults.commit is not None:
                 self.faults.commit(watched.changes)
@@ -143,6 +149,8 @@ class Writer:
     #: What is served, when it is not just the machine of ``document``.
     machine: Machine | None = None
     grace: bool = False
+    #: How many bytes of rows it keeps from batch to batch.
+    kept: int = MAX_WEIGHT
 
     def __post_init__(self) -> None:
         document = check_graph(self.document)
@@ -165,7 +173,7 @@ class Writer:
         self.sequencer = Sequencer(
             self.store,
             Catalog(self.served),
-            Terms(self.name, LEASE),
+            Terms(self.name, LEASE, self.kept),
             self.clock,
             self._deliver,
             self._on_lost,

@@ -37,7 +37,7 @@ from stateous_controlplane.writer.outgoing import MAX_LOOKED_UP, Outgoing
 from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims
 from stateous_controlplane.writer.submission import Answering, Clock, Submission
 from stateous_controlplane.writer.supply import CommandTime, FreshIds
-from stateous_controlplane.writer.working_set import WorkingSet
+from stateous_controlplane.writer.working_set import MAX_WEIGHT, WorkingSet
 
 _log = logging.getLogger("stateous.serve")
 
@@ -55,10 +55,11 @@ NOT_SERVING = refused(
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Who this control plane is, and how long its leases are."""
+    """Who this control plane is, how long its leases are, and how many bytes of rows it keeps."""
 
     holder: str
     lease: timedelta
+    kept: int = MAX_WEIGHT
     #: What the values of tickets are derived with (`docs/spec/statechart.md` 8.1).
     ticket_key: bytes = field(default=b"", repr=False)
 
@@ -258,7 +259,7 @@ class Sequencer:
         generation = self._store.generation
         if known is None or generation != self._generation:
             self._generation = generation
-            return WorkingSet()
+            return WorkingSet(self._terms.kept)
         return known
 
     def _finish(self, outcome: Outcome) -> None:

@@ -53,6 +53,7 @@ _MAX_SUPERVISORS: Final = 4096
 class WorkingSet:
     """Families by their top token, found by whatever a command names."""
 
+    max_weight: int = MAX_WEIGHT
     tokens: dict[str, Token] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
     #: The last request of each supervisor that got something; None when it is known to have none.
@@ -62,7 +63,6 @@ class WorkingSet:
     #: Documents that were looked up in this batch, or put on record in it.
     on_record: set[str] = field(default_factory=set)
     ready: ReadyTasks = field(init=False)
-    max_weight: int = MAX_WEIGHT
     # In the order of their last use.
     _families: dict[str, Family] = field(default_factory=dict)
     _weights: dict[str, int] = field(default_factory=dict)
