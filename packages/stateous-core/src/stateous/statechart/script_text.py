@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,6 +33,7 @@ _PARAMETERS: Final = "input,emit,require"
 _SYNTAX: Final = "SyntaxError: "
 _REDEFINED: Final = f"{_SYNTAX}invalid redefinition of parameter name"
 _PLACE: Final = re.compile(r"<input>:(\d+)(?::(\d+))?")
+_FRAME: Final = re.compile(r"at (?:([^\n]*) \()?<input>:(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,21 @@ def script_problem(source: str, evaluate: Evaluate) -> ScriptProblem | None:
     return ScriptProblem(1, "the script closes the function that it is the body of")
 
 
-def line_in(stack: str, source: str) -> int | None:
-    """The innermost line of the script that a stack names, at most its last; None without one."""
-    for place in _PLACE.finditer(stack):
-        line = int(place[1]) - LINES_ABOVE
+def line_in(stack: str, source: str, *, made_by: Collection[str] = ()) -> int | None:
+    """The innermost line of the script that a stack names, at most its last; None without one.
+
+    ``made_by`` are names of the error's own classes: an error is where it is made, and not where its
+    class is, so their constructors do not count as long as they are innermost.
+    """
+    last = len(source.splitlines()) or 1
+    first = None
+    for function, row in _FRAME.findall(stack):
+        line = int(row) - LINES_ABOVE
         if line > 0:
-            return min(line, len(source.splitlines()) or 1)
-    return None
+            first = first or min(line, last)
+            if function not in made_by:
+                return min(line, last)
+    return first
 
 
 def line_with(source: str, word: str) -> int:

@@ -75,9 +75,13 @@ def run(source: str, given: str, bounds: Bounds, prelude: str, answers: Answers)
             if not step("threw later"):
                 return answers.done(step("output"))
             word = "throw"
+        full = context.memory()["malloc_size"] > bounds.memory / 2
         context.set_memory_limit(bounds.memory + _RESERVE)
-        message, stack = json.loads(step("message")), json.loads(step("stack"))
-        line = line_in(stack, source) or line_with(source, word)
+        message, stack, classes = (json.loads(step(it)) for it in ("message", "stack", "classes"))
+        if message == "null" and (full or "throw" not in source):
+            # Where there is no memory for the error that says so, the engine throws null.
+            message = "out of memory"
+        line = line_in(stack, source, made_by=classes.split()) or line_with(source, word)
         return answers.failed(message, line, "denied" if step("denied") else "failed")
     except _quickjs.JSException as error:
         told = str(error)

@@ -18,6 +18,7 @@
   const GivenError = Error;
   const GivenTypeError = TypeError;
   const promises = Promise.prototype;
+  const errors = Error.prototype;
   const stack = getOwnPropertyDescriptor(Error.prototype, "stack");
   const isError = Error.isError;
 
@@ -133,6 +134,18 @@
     }
   };
 
+  // The names of the script's own classes that an error is of, innermost first, with blanks between.
+  const classesOf = (error) => {
+    let names = "";
+    try {
+      for (let each = getPrototypeOf(error); each !== null && each !== errors; each = getPrototypeOf(each)) {
+        const name = each.constructor.name;
+        if (typeof name === "string") names = cut(names + name + " ", 1000);
+      }
+    } catch {}
+    return names;
+  };
+
   const cut = (text, length) => apply(slice, text, [0, length]);
 
   return (step, script, input) => {
@@ -166,6 +179,8 @@
         } catch {
           return '""';
         }
+      case "classes":
+        return stringify(classesOf(thrown));
       case "denied":
         return isObject(thrown) && isDenied(thrown);
     }
