@@ -29,7 +29,8 @@ from stateous.statechart.document import (
     ToParent,
     Waits,
 )
-from stateous.statechart.reading import MOST_PROBLEMS, read_chart
+from stateous.statechart.facts import MOST_FINDINGS
+from stateous.statechart.reading import read_chart
 from stateous.statechart.times import Clock, Length
 
 CHART: dict[str, Any] = {
@@ -265,10 +266,10 @@ def test_the_error_tells_the_chart_and_every_problem() -> None:
 
 
 def test_problems_are_counted_when_there_are_too_many() -> None:
-    raw = changed(put("input", value={f"n{number}": 5 for number in range(MOST_PROBLEMS + 3)}))
+    raw = changed(put("input", value={f"n{number}": 5 for number in range(MOST_FINDINGS + 3)}))
     with pytest.raises(InvalidDefinition) as caught:
         read_chart(raw)
-    assert len(caught.value.problems) == MOST_PROBLEMS + 1
+    assert len(caught.value.problems) == MOST_FINDINGS + 1
     assert caught.value.problems[-1].code == "too-large"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -145,12 +146,16 @@ def validator_of(name: str, schema: dict[str, Json] | bool) -> SchemaValidator:
     return SchemaValidator(name, validator, {})
 
 
-def _check(schemas: Mapping[str, Json]) -> None:
+@lru_cache(1)
+def _metaschema() -> Draft202012Validator:
     from jsonschema_rs import Draft202012Validator
 
-    metaschema = Draft202012Validator({"$ref": _METASCHEMA}, retriever=_fetch_nothing)
+    return Draft202012Validator({"$ref": _METASCHEMA}, retriever=_fetch_nothing)
+
+
+def _check(schemas: Mapping[str, Json]) -> None:
     for key, schema in schemas.items():
-        wrong = next(iter(metaschema.iter_errors(schema)), None)
+        wrong = next(iter(_metaschema().iter_errors(schema)), None)
         if wrong is not None:
             raise _not_a_schema(key, wrong)
 

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from stateous.json import Json
 from stateous.statechart.document import Path
 from stateous.statechart.places import spell
 from stateous.statechart.problems import Problem
+
+#: A small document can have hundreds of thousands of problems, and finding them takes long.
+MOST_FINDINGS: Final = 1000
 
 
 class Finding(NamedTuple):
@@ -31,6 +34,10 @@ class Finding(NamedTuple):
         return Problem(self.code, spell(self.path, raw), self.text)
 
 
+class Enough(Exception):
+    """So many problems that nobody reads on; raised where the next one would be added."""
+
+
 class Findings:
     """The problems that were found so far, in the order in which they were."""
 
@@ -38,7 +45,13 @@ class Findings:
         self.found: list[Finding] = []
 
     def add(self, code: str, path: Path, text: str) -> None:
-        """Add one problem."""
+        """Add one problem.
+
+        Raises:
+            Enough: there are :data:`MOST_FINDINGS`, and this one is not added.
+        """
+        if len(self.found) == MOST_FINDINGS:
+            raise Enough
         self.found.append(Finding(code, path, text))
 
 

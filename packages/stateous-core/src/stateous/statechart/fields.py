@@ -50,7 +50,7 @@ NO_RULE: Final = frozenset({START, TIMER_EVENT})
 PART_NAME: Final = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
 _PART_NAME: Final = re.compile(PART_NAME, re.ASCII)
 #: Comparing a name with very many others takes long, and helps nobody.
-_CANDIDATES: Final = 200
+_CANDIDATES: Final = 100
 
 
 def is_part_name(text: str) -> bool:

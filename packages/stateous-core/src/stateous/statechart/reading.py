@@ -15,13 +15,9 @@ from stateous.json import Json, JsonObject, depth_of, write_json
 from stateous.limits import MAX_CHART_BYTES, MAX_JSON_DEPTH, MAX_SCRIPT_BYTES
 from stateous.statechart.checks import find_problems
 from stateous.statechart.document import IN_PLACE, ITSELF, KIND, ChartDocument, MachineSpec
-from stateous.statechart.facts import Facts, Finding, Findings
+from stateous.statechart.facts import MOST_FINDINGS, Enough, Facts, Finding, Findings
 from stateous.statechart.fields import CHART, DOCUMENT, mapping, shown, unknown_fields
-from stateous.statechart.problems import Problem
 from stateous.statechart.tree import ChartReader
-
-#: More would tell nobody anything, and a small document can have millions.
-MOST_PROBLEMS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,8 @@ def read_chart(raw: Json) -> ChartDocument:
     """
     examined = examine(raw)
     if examined.chart is None:
-        raise InvalidDefinition(_name_in(raw), _told(raw, examined.findings))
+        problems = [finding.problem(raw) for finding in examined.findings]
+        raise InvalidDefinition(_name_in(raw), problems)
     return examined.chart
 
 
@@ -50,15 +47,13 @@ def examine(raw: Json) -> Examined:
         # Everything else goes down the document on the stack.
         text = f"the document nests more than {MAX_JSON_DEPTH} levels deep"
         return Examined(None, (Finding("too-large", (), text),))
-    return _Reading(raw).examined()
-
-
-def _told(raw: Json, findings: tuple[Finding, ...]) -> list[Problem]:
-    told = [finding.problem(raw) for finding in findings[:MOST_PROBLEMS]]
-    if len(findings) > MOST_PROBLEMS:
-        more = len(findings) - MOST_PROBLEMS
-        told.append(Problem("too-large", "", f"there are {more} more problems"))
-    return told
+    findings = Findings()
+    try:
+        chart = _Reading(raw, findings).chart()
+    except Enough:
+        more = Finding("too-large", (), f"there are more problems than these {MOST_FINDINGS}")
+        return Examined(None, (*findings.found, more))
+    return Examined(None if findings.found else chart, tuple(findings.found))
 
 
 def _name_in(raw: Json) -> str:
@@ -67,16 +62,17 @@ def _name_in(raw: Json) -> str:
 
 
 class _Reading:
-    def __init__(self, raw: Json) -> None:
+    def __init__(self, raw: Json, findings: Findings) -> None:
         self._raw = raw
-        self._findings = Findings()
+        self._findings = findings
         self._machines: dict[str, MachineSpec] = {}
         self._facts: dict[str, Facts] = {}
 
-    def examined(self) -> Examined:
+    def chart(self) -> ChartDocument | None:
+        """The chart, which counts for nothing when there are findings."""
         raw = mapping(self._raw, (), "a chart's document", self._findings)
         if raw is None:
-            return Examined(None, tuple(self._findings.found))
+            return None
         size = len(write_json(raw).encode("utf-8", "surrogatepass"))
         if size > MAX_CHART_BYTES:
             self._findings.add(
@@ -85,15 +81,13 @@ class _Reading:
         self._format(raw)
         unknown_fields(raw, DOCUMENT, (), "a chart's document", self._findings)
         scripts = self._scripts(raw)
-        self._chart(ITSELF, raw, ())
+        self._machine(ITSELF, raw, ())
         others = self._others(raw)
         for path, other in others.items():
-            self._chart(path, other, ("machines", path))
+            self._machine(path, other, ("machines", path))
         named = {ITSELF: raw, **others}
         find_problems(self._facts, named, scripts.keys(), self._findings)
-        if self._findings.found:
-            return Examined(None, tuple(self._findings.found))
-        return Examined(ChartDocument(raw, self._machines, scripts), ())
+        return ChartDocument(raw, self._machines, scripts)
 
     def _format(self, raw: JsonObject) -> None:
         found = raw.get("stateous")
@@ -146,7 +140,7 @@ class _Reading:
                 )
         return files
 
-    def _chart(self, machine: str, raw: JsonObject, path: tuple[str, ...]) -> None:
+    def _machine(self, machine: str, raw: JsonObject, path: tuple[str, ...]) -> None:
         reader = ChartReader(path, self._findings)
         spec = reader.read(raw, machine)
         self._facts[machine] = reader.facts

@@ -74,25 +74,28 @@ def _timers(chart: Facts, findings: Findings) -> None:
 
 def _deferred(chart: Facts, findings: Findings) -> None:
     tickets = {ticket.name for ticket in chart.tickets}
-    heard = hearing(chart)
+    hearing = _Hearing(chart)
     for name, path, state in chart.deferred:
         if name in tickets:
             _conflict(path, f"{shown(name)} is a ticket, which cannot be deferred", findings)
-        elif (state, name) in heard:
+        elif hearing.hears(state, name):
             _conflict(path, f"{shown(name)} is a timer, which cannot be deferred", findings)
 
 
-def hearing(chart: Facts) -> frozenset[tuple[Path, str]]:
-    """For each state the timers that are its own, of a state around it or of one inside it."""
-    own: dict[Path, set[str]] = {}
-    for timer in chart.timers:
-        own.setdefault(timer.state, set()).add(timer.name)
-    heard: set[tuple[Path, str]] = set()
-    for state in chart.states:
-        for outer in around(state.path, chart):
-            heard.update((state.path, name) for name in own.get(outer, ()))
-            heard.update((outer, name) for name in own.get(state.path, ()))
-    return frozenset(heard)
+class _Hearing:
+    """Which timers a state hears: its own, those of a state around it or of one inside it."""
+
+    def __init__(self, chart: Facts) -> None:
+        self._chart = chart
+        self._own = {(timer.state, timer.name) for timer in chart.timers}
+        self._inside = {
+            (outer, timer.name) for timer in chart.timers for outer in around(timer.state, chart)
+        }
+
+    def hears(self, state: Path, name: str) -> bool:
+        if (state, name) in self._inside:
+            return True
+        return any((outer, name) in self._own for outer in around(state, self._chart))
 
 
 def _declared(chart: Facts, findings: Findings) -> None:
