@@ -153,3 +153,13 @@ def test_all_six_work_together(tmp_path: Path) -> None:
     made = environment.run(stateous, "init", "workflow", "invoices")
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "invoices" / "build" / "invoices.json").is_file()
+    # Both drivers came with them: each says what it found where no database is.
+    file = f"{tmp_path}/nowhere/plane.db"
+    server = "postgresql://127.0.0.1:1/nowhere"
+    for url, sentence in (
+        (f"sqlite:///{file}", f"{file}: there is no folder {tmp_path}/nowhere"),
+        (server, f"{server}: connection failed: "),
+    ):
+        refused = environment.run(stateous, "serve", "--db", url, "--listen", "127.0.0.1:0")
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(f"error: cannot open the database {sentence}")

@@ -30,6 +30,7 @@ from stateous_controlplane.store.migrations.upgrading import (
 from stateous_controlplane.store.port import StoreError
 from stateous_controlplane.store.tables import Stored
 from stateous_controlplane.store.versions import NEWEST, VERSION_TABLE, VERSIONS
+from tests.support.databases import ServedDatabase, SqliteFile
 from tests.support.postgres import SharedServer
 
 
@@ -65,27 +66,28 @@ def catalog(engine: Engine) -> list[tuple[str, ...]]:
     return [tuple(row) for row in rows if row[0] != VERSION_TABLE]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    if request.param == "postgres":
-        engine = postgres_engine(request.getfixturevalue("new_postgres_url"))
+@pytest.fixture
+def migrated(new_database: ServedDatabase) -> Iterator[Engine]:
+    if isinstance(new_database, SqliteFile):
+        engine = sqlite_engine(new_database.file)
     else:
-        engine = sqlite_engine(tmp_path / "migrated.db")
+        engine = postgres_engine(new_database.url)
     with engine.begin() as connection:
         upgrade(connection)
     yield engine
     engine.dispose()
 
 
-@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
-def test_all_migrations_make_the_tables(migrated: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("new_database", ["sqlite"], indirect=True)
+@pytest.mark.usefixtures("migrated")
+def test_all_migrations_make_the_tables(new_database: SqliteFile, tmp_path: Path) -> None:
     made = sqlite_engine(tmp_path / "made.db")
     with made.begin() as connection:
         Stored.metadata.create_all(connection)
-    assert schema(tmp_path / "migrated.db") == schema(tmp_path / "made.db")
+    assert schema(new_database.file) == schema(tmp_path / "made.db")
 
 
-@pytest.mark.parametrize("migrated", ["postgres"], indirect=True)
+@pytest.mark.parametrize("new_database", ["postgres"], indirect=True)
 def test_all_migrations_make_the_tables_on_postgres(
     migrated: Engine, postgres_server: SharedServer
 ) -> None:
@@ -178,18 +180,14 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
     assert schema(file).keys() == {"outbox"}
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_a_process_that_serves_imports_neither_alembic_nor_sqlalchemy(
-    tmp_path: Path, kind: str, request: pytest.FixtureRequest
+    new_database: ServedDatabase,
 ) -> None:
-    url = f"sqlite:///{tmp_path}/stateous.db"
-    if kind == "postgres":
-        url = request.getfixturevalue("new_postgres_url")
     program = f"""
 import sys
 from datetime import UTC, datetime
 from stateous_controlplane.store.opening import open_store
-store = open_store({url!r})
+store = open_store({new_database.url!r})
 assert store.take_hold("box:1:00000000", datetime.now(UTC)) is None
 with store.transaction("box:1:00000000"):
     pass
@@ -205,5 +203,5 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
     ).stdout.split()
     assert "stateous_controlplane" in output
     assert {"alembic", "sqlalchemy", "sqlmodel", "pydantic"}.isdisjoint(output)
-    assert ("psycopg" in output) is (kind == "postgres")
-    assert ("sqlite3" in output) is (kind == "sqlite")
+    assert ("psycopg" in output) is (new_database.kind == "postgres")
+    assert ("sqlite3" in output) is (new_database.kind == "sqlite")

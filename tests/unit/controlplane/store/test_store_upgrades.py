@@ -14,6 +14,7 @@ from stateous_controlplane.store.migrations.upgrading import engine_for
 from stateous_controlplane.store.opening import open_store
 from stateous_controlplane.store.port import Store, StoreError
 from stateous_controlplane.store.versions import NEWEST, VERSIONS
+from tests.support.databases import ServedDatabase
 from tests.support.stores import (
     HOLDER,
     NOW,
@@ -46,15 +47,6 @@ def upgrade():
 """
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database without tables."""
-    if request.param == "postgres":
-        made: str = request.getfixturevalue("new_postgres_url")
-        return made
-    return f"sqlite:///{tmp_path}/stateous.db"
-
-
 def upgrading(folder: Path, *, last: str = "pass") -> Callable[[str], None]:
     """A migration to a version behind the newest."""
     written = folder / "versions"
@@ -82,8 +74,9 @@ def opened(url: str, migrate: Callable[[str], None] | None = None) -> Store:
 
 
 @pytest.fixture
-def live(url: str) -> str:
+def live(new_database: ServedDatabase) -> str:
     """A database of the newest version with live tokens, that nobody holds."""
+    url = new_database.url
     store = opened(url)
     assert store.take_hold(HOLDER, NOW) is None
     store.serve_graph(HOLDER, graph(), NOW)
@@ -190,7 +183,8 @@ def test_what_is_not_ours_to_change_is_refused_and_left_alone(
         assert asked(live, "SELECT serving FROM control_plane") == [(None,)]
 
 
-def test_tables_of_others_are_ignored(url: str) -> None:
+def test_tables_of_others_are_ignored(new_database: ServedDatabase) -> None:
+    url = new_database.url
     changed(url, "CREATE TABLE users (name text)")
     changed(url, "INSERT INTO users VALUES ('someone')")
     store = opened(url)
