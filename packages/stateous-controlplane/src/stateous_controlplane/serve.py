@@ -20,9 +20,17 @@ from stateous_controlplane.logs import set_up_logs
 from stateous_controlplane.serving import STOP_SIGNALS, Companion, ControlPlane, Serving, say
 from stateous_controlplane.settings import ServeSettings, parse_lease, parse_listen
 from stateous_controlplane.standby import shown_in, wait_for_hold
-from stateous_controlplane.startup import bind, put_on_record, read_workflow, take_hold
+from stateous_controlplane.startup import (
+    Workflow,
+    bind,
+    put_chart_on_record,
+    put_on_record,
+    read_graph_file,
+    take_hold,
+)
 from stateous_controlplane.store.opening import open_store
 from stateous_controlplane.store.port import Store
+from stateous_controlplane.ticket_key import key_file_for, ready_ticket_key
 from stateous_controlplane.writer.hold import holder_name
 
 _log = logging.getLogger("stateous.serve")
@@ -59,7 +67,7 @@ def _open(settings: ServeSettings, opened: contextlib.ExitStack) -> ControlPlane
     """The steps of a start, each of which is undone when ``opened`` closes."""
     wanted = parse_listen(settings.listen)
     lease = parse_lease(settings.lease)
-    workflow = None if settings.graph is None else read_workflow(settings.graph)
+    graph = None if settings.graph is None else read_graph_file(settings.graph)
     holder = holder_name()
     # Who stands by does not listen: clients behind a shared name reach the one that serves.
     store = _hold(settings, holder, opened) if settings.standby else None
@@ -67,8 +75,11 @@ def _open(settings: ServeSettings, opened: contextlib.ExitStack) -> ControlPlane
     opened.callback(listening.close)
     if store is None:
         store = _hold(settings, holder, opened)
-    if workflow is not None:
-        put_on_record(store, holder, workflow, _now())
+    key = ready_ticket_key(store, holder, key_file_for(settings.db, settings.key_file))
+    if isinstance(graph, Workflow):
+        put_on_record(store, holder, graph, _now())
+    elif graph is not None:
+        put_chart_on_record(store, holder, graph, _now())
     if not listen.loopback:
         _log.warning("%s lets other computers in, and the API has no authentication", listen)
     return ControlPlane(
@@ -77,13 +88,14 @@ def _open(settings: ServeSettings, opened: contextlib.ExitStack) -> ControlPlane
         listen=listen,
         holder=holder,
         lease=lease,
-        workflow=workflow,
+        workflow=graph if isinstance(graph, Workflow) else None,
         api=ApiSettings(
             loopback=listen.loopback,
             allow_hosts=frozenset(settings.allow_hosts),
             lease_seconds=int(lease.total_seconds()),
             access_log=settings.access_log,
             holder=holder,
+            ticket_key=key,
         ),
         max_connections=settings.max_connections,
     )

@@ -90,11 +90,12 @@ class Serving:
         for number in STOP_SIGNALS:
             self._loop.add_signal_handler(number, self._on_signal)
         catalog = Catalog(None if plane.workflow is None else plane.workflow.machine)
-        desk = WriterDesk(plane.store, catalog, Terms(plane.holder, plane.lease), self._on_broken)
+        terms = Terms(plane.holder, plane.lease, ticket_key=plane.api.ticket_key)
+        desk = WriterDesk(plane.store, catalog, terms, self._on_broken)
         reads = plane.store.reads()
         served = None if plane.workflow is None else plane.workflow.served
         server = Server(
-            make_app(desk, reads, served, plane.api),
+            make_app(desk, reads, served, plane.api, catalog),
             [plane.listening],
             limits=ConnectionLimits(connections=plane.max_connections),
         )

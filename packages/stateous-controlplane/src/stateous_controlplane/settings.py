@@ -44,7 +44,7 @@ class ListenAddress:
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """How one control plane is started. Without ``graph`` no workflow is served."""
+    """How one control plane is started. Without ``graph``, or with a chart's, it serves no workflow."""
 
     graph: Path | None = None
     db: str = "sqlite:///stateous.db"
@@ -56,6 +56,8 @@ class ServeSettings:
     access_log: bool = False
     log_format: LogFormat = "text"
     standby: bool = False
+    #: What keeps the ticket key; None: a file beside an SQLite database, else the database.
+    key_file: Path | None = None
     #: Touched about once a second while it stands by, and gone afterwards.
     standby_file: Path | None = None
 

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from stateous.errors import GraphError
+from stateous.errors import GraphError, InvalidDefinition
 from stateous.graph.document import GraphDocument
-from stateous.graph.machine import Machine, freeze
-from stateous.graph.reading import read_graph
+from stateous.graph.documents import read_document
+from stateous.graph.machine import Machine
 from stateous_controlplane.api.ports import Served
+from stateous_controlplane.documents import record_of
 from stateous_controlplane.settings import ListenAddress, ServeError
-from stateous_controlplane.store.port import GraphRecord, Holder, Store
+from stateous_controlplane.store.port import Changes, GraphRecord, Holder, NewGraph, Store
+from stateous_controlplane.writer.catalog import frozen
 
 _BACKLOG = 2048
 
@@ -40,18 +42,18 @@ class Workflow:
     @property
     def record(self) -> GraphRecord:
         """How it is put on record."""
-        document = self.document
-        return GraphRecord(
-            checksum=document.checksum,
-            kind="workflow",
-            name=document.workflow,
-            structure=document.structure,
-            contract=document.contract,
-            document=self.text.decode(),
-        )
+        return record_of(self.document, self.text.decode())
 
 
-def read_workflow(path: Path) -> Workflow:
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A statechart that is put on record at the start: nothing more is done with it."""
+
+    record: GraphRecord
+    machine: Machine
+
+
+def read_graph_file(path: Path) -> Workflow | Chart:
     """The graph file at ``path``, checked whole.
 
     Raises:
@@ -62,11 +64,31 @@ def read_workflow(path: Path) -> Workflow:
     except OSError as error:
         raise ServeError(f"cannot read the graph file {path}: {error.strerror}") from None
     try:
-        document = read_graph(text)
-        machine = freeze(document)
+        document = read_document(text)
+        machine = frozen(document)
+    except InvalidDefinition as error:
+        first, *more = error.problems
+        rest = f" (and {len(more)} more problems)" if more else ""
+        raise ServeError(
+            f"{path} is not a graph file: {first.where or 'the chart'}: {first.text}{rest}"
+        ) from None
     except GraphError as error:
         raise ServeError(f"{path} is not a graph file: {error}") from None
-    return Workflow(document, machine, text)
+    if isinstance(document, GraphDocument):
+        return Workflow(document, machine, text)
+    return Chart(record_of(document, text.decode()), machine)
+
+
+def read_workflow(path: Path) -> Workflow:
+    """The workflow's graph file at ``path``, checked whole.
+
+    Raises:
+        ServeError: it cannot be read, or is no graph file of a workflow.
+    """
+    found = read_graph_file(path)
+    if isinstance(found, Chart):
+        raise ServeError(f"{path} is a statechart's graph file, and no workflow's")
+    return found
 
 
 def bind(listen: ListenAddress) -> tuple[socket.socket, ListenAddress]:
@@ -131,6 +153,12 @@ def put_on_record(store: Store, holder: str, workflow: Workflow, now: datetime) 
             f"{workflow.document.workflow!r}; serve the graph file they started on until they "
             "end, or cancel them"
         )
+
+
+def put_chart_on_record(store: Store, holder: str, chart: Chart, now: datetime) -> None:
+    """Put a chart's document on record."""
+    with store.transaction(holder) as transaction:
+        transaction.write(Changes(graphs=[NewGraph(chart.record, now)]))
 
 
 def shown(holder: Holder) -> str:

@@ -25,9 +25,15 @@ from stateous_controlplane.api.protocol import ConnectionLimits
 from stateous_controlplane.api.server import Server
 from stateous_controlplane.engine.commands import (
     AddNote,
+    AnswerTicket,
+    Cancel,
     Claim,
     Heartbeat,
-    Request,
+    Pause,
+    Resume,
+    SendEvent,
+    Subject,
+    SubmitRun,
     WriteMemory,
 )
 from stateous_controlplane.engine.rows import Entry, TaskStatus
@@ -38,6 +44,15 @@ from stateous_controlplane.store.port import (
     TokenFilter,
     TokenView,
 )
+from stateous_controlplane.store.run_views import (
+    GraphView,
+    NewestPlace,
+    RunFilter,
+    RunInFull,
+    RunState,
+    RunView,
+)
+from stateous_controlplane.writer.requests import Asked, Emits, PutGraph
 
 AT = datetime(2027, 3, 1, 14, 51, 53, 873706, tzinfo=UTC)
 TOKEN = Answer(
@@ -45,6 +60,17 @@ TOKEN = Answer(
     b'{"token":"T-1","state":"coding","status":"active","visit":1,"context":{},'
     b'"entered_at":"2027-03-01T14:51:53.873706Z"}',
 )
+GRAPH = "sha256:" + "0" * 64
+RUN = (
+    b'{"id":"run-1","machine":"review","graph":"%s","key":null,"parent":null,"job":null,'
+    b'"status":"active","configuration":[],"error":null,'
+    b'"started_at":"2027-03-01T14:51:53.873706Z","ended_at":null}' % GRAPH.encode()
+)
+RUN_ANSWERS = {
+    SubmitRun: Answer(201, RUN),
+    PutGraph: Answer(201, b'{"graph":"%s","machine":"review"}' % GRAPH.encode()),
+    Emits: Answer(204, None),
+}
 SERVED = Served("ticket", "sha256:1", "sha256:2", b'{ "stateous": 1,\n "workflow": "ticket" }\n')
 
 
@@ -68,15 +94,15 @@ class PaperFollower:
 class PaperDesk:
     """Writes down what it is asked, and answers what the test has put there."""
 
-    asked: list[Request] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     answer: Answer | None = None
     #: Takes the place of an answer at once.
-    answering: Callable[[Request], Awaitable[Answer]] | None = None
+    answering: Callable[[Asked], Awaitable[Answer]] | None = None
     serving: bool = True
     followers: list[PaperFollower] = field(default_factory=list)
     withdrawn: int = 0
 
-    async def ask(self, request: Request) -> Answer:
+    async def ask(self, request: Asked) -> Answer:
         self.asked.append(request)
         if self.answering is not None:
             try:
@@ -91,6 +117,16 @@ class PaperDesk:
                 return Answer(204, None)
             case Heartbeat():
                 return Answer(200, b'{"lost":[]}')
+            case SendEvent() | AnswerTicket():
+                return Answer(200, b'{"result":"taken"}')
+            case SubmitRun() | PutGraph() | Emits():
+                return RUN_ANSWERS[type(request)]
+            case (
+                Pause(subject=Subject.RUN)
+                | Resume(subject=Subject.RUN)
+                | Cancel(subject=Subject.RUN)
+            ):
+                return Answer(200, RUN)
             case _:
                 return TOKEN
 
@@ -112,6 +148,8 @@ class PaperReads:
     entries: dict[str, list[Entry]] = field(default_factory=lambda: {"T-1": []})
     pages: list[TokenView] = field(default_factory=list)
     task_pages: list[TaskView] = field(default_factory=list)
+    runs_in_full: dict[str, RunInFull] = field(default_factory=dict)
+    documents: dict[str, str] = field(default_factory=dict)
     more: bool = False
     asked: list[Any] = field(default_factory=list)
     #: Called by each read, which may raise or block.
@@ -139,6 +177,42 @@ class PaperReads:
         self.before()
         self.asked.append((where, behind, limit))
         return self.task_pages, self.more
+
+    def run_state(self, run: str) -> RunState | None:
+        self.before()
+        full = self.runs_in_full.get(run)
+        if full is None:
+            return None
+        return RunState(full.view.status, full.starter, bool(full.tickets))
+
+    def run(self, run: str) -> RunInFull | None:
+        self.before()
+        return self.runs_in_full.get(run)
+
+    def runs(
+        self, where: RunFilter, *, behind: NewestPlace | None, limit: int
+    ) -> tuple[list[RunView], bool]:
+        self.before()
+        self.asked.append((where, behind, limit))
+        return [full.view for full in self.runs_in_full.values()], self.more
+
+    def run_history(self, run: str, *, after: int, limit: int | None) -> list[Entry] | None:
+        self.before()
+        self.asked.append((after, limit))
+        return (
+            [e for e in self.entries["T-1"] if e.seq > after] if run in self.runs_in_full else None
+        )
+
+    def graph(self, checksum: str) -> str | None:
+        self.before()
+        return self.documents.get(checksum)
+
+    def graphs(self, *, behind: NewestPlace | None, limit: int) -> tuple[list[GraphView], bool]:
+        self.before()
+        self.asked.append((behind, limit))
+        return [GraphView(each, "statechart", "review", (), AT, 0) for each in self.documents], (
+            self.more
+        )
 
     def holds(self, holder: str) -> bool:
         self.before()

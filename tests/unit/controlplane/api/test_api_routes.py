@@ -355,11 +355,15 @@ async def test_the_access_log(
         async with make_client(access_log=True) as client:
             await client.get("/tokens/T-1?wait=0", headers={"Cookie": "s3cret"})
             await client.post("/tickets/s3cret", json={})
+            await client.post("//tickets/s3cret", json={})
+            await client.get(f"/runs/%74k_{'s' * 43}x")
             await client.get("/health", headers={"Host": "evil.example"})
             await client.get("/health")
     assert [record.message for record in caplog.records if record.name == "stateous.serve"] == [
         "GET /tokens/T-1 200",
+        "POST /tickets/*** 200",
         "POST /tickets/*** 404",
+        "GET /runs/***x 404",
         "GET /health 421",
         "GET /health 200",
     ]

@@ -54,6 +54,17 @@ def serve(
             help="Also run the supervisor of this folder, in the same process.",
         ),
     ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file",
+            envvar="STATEOUS_KEY_FILE",
+            metavar="PATH",
+            show_default="<database file>.key",
+            help="What keeps the key that values of tickets are derived with; made when missing. "
+            "Without it a Postgres database keeps the key itself.",
+        ),
+    ] = None,
     lease: Annotated[
         str,
         typer.Option(
@@ -121,6 +132,7 @@ def serve(
                 access_log=access_log,
                 log_format=log_format,
                 standby=standby,
+                key_file=key_file,
                 standby_file=standby_file,
             ),
             supervise,

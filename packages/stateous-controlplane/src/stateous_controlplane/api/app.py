@@ -8,27 +8,31 @@ from __future__ import annotations
 
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeAlias
 
 from fastapi import FastAPI, Request, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from stateous.limits import MAX_BODY_BYTES, MAX_REPORT_BYTES
+from stateous.limits import MAX_BODY_BYTES, MAX_CHART_BYTES, MAX_REPORT_BYTES
 from stateous.wire.headers import LEASE, NEXT_CURSOR
 from stateous_controlplane.answers import Answer, unexpected
-from stateous_controlplane.api import commands, health, outcomes, tasks
+from stateous_controlplane.api import commands, health, outcomes, run_shapes, tasks
 from stateous_controlplane.api.admission import Admission
-from stateous_controlplane.api.endpoint import Asking, Looking
+from stateous_controlplane.api.charts import Charts
+from stateous_controlplane.api.endpoint import Asking, Looking, Taking
 from stateous_controlplane.api.front import Contained, Front
 from stateous_controlplane.api.openapi import document
 from stateous_controlplane.api.paths import Place
-from stateous_controlplane.api.ports import ApiSettings, Desk, Served
+from stateous_controlplane.api.ports import ApiSettings, Desk, Machines, Served
 from stateous_controlplane.api.reading import Reading, unavailable
+from stateous_controlplane.api.runs import Runs
 from stateous_controlplane.api.tokens import Page, TokenReads
 from stateous_controlplane.store.port import DatabaseBusy, HoldLost, Reads
+from stateous_controlplane.writer.catalog import Catalog
 
 _READ = ["GET", "HEAD"]
+Endpoint: TypeAlias = Asking | Looking | Taking
 
 
 class Api(FastAPI):
@@ -59,8 +63,14 @@ class Api(FastAPI):
         return document(self.title, self.version)
 
 
-def make_app(desk: Desk, reads: Reads, served: Served | None, settings: ApiSettings) -> FastAPI:
-    """The API of one control plane."""
+def make_app(
+    desk: Desk,
+    reads: Reads,
+    served: Served | None,
+    settings: ApiSettings,
+    machines: Machines | None = None,
+) -> FastAPI:
+    """The API of one control plane; ``machines`` are those that its writer has ready."""
     api = Api(
         Admission(loopback=settings.loopback, allow_hosts=settings.allow_hosts),
         access_log=settings.access_log,
@@ -69,6 +79,8 @@ def make_app(desk: Desk, reads: Reads, served: Served | None, settings: ApiSetti
     token_reads = TokenReads(desk, reading, served.workflow if served else None)
     lease = str(settings.lease_seconds)
     _add_hot_routes(api, desk, token_reads, lease)
+    charts = Charts(desk, reading, machines or Catalog(None))
+    _add_runs(api, desk, Runs(desk, reading, charts, settings.ticket_key), charts)
     _add_lists(api, reading, token_reads)
     _add_health(api, reading, served, holder=settings.holder, lease=lease)
     _add_refusals(api)
@@ -77,7 +89,7 @@ def make_app(desk: Desk, reads: Reads, served: Served | None, settings: ApiSetti
 
 def _add_hot_routes(api: Api, desk: Desk, reads: TokenReads, lease: str) -> None:
     announced = ((LEASE.lower().encode(), lease.encode()),)
-    hot: list[tuple[str, str, Asking | Looking]] = [
+    hot: list[tuple[str, str, Endpoint]] = [
         ("POST", "/tokens", Asking(desk, commands.start_of)),
         ("POST", "/tokens/{token}/events/{event}", Asking(desk, commands.fire_of)),
         ("POST", "/tokens/{token}/pause", Asking(desk, commands.pause_of, reads_body=False)),
@@ -94,8 +106,33 @@ def _add_hot_routes(api: Api, desk: Desk, reads: TokenReads, lease: str) -> None
         ),
         ("POST", "/tasks/{task}/note", Asking(desk, outcomes.note_of)),
         ("PUT", "/tasks/{task}/memory", Asking(desk, outcomes.memory_of)),
+        (
+            "POST",
+            "/tasks/{task}/emits",
+            Asking(desk, run_shapes.emits_of, max_body=MAX_REPORT_BYTES),
+        ),
     ]
     for method, path, endpoint in hot:
+        api.router.routes.append(Route(path, endpoint, methods=[method]))
+
+
+def _add_runs(api: Api, desk: Desk, runs: Runs, charts: Charts) -> None:
+    routes: list[tuple[str, str, Endpoint]] = [
+        ("GET", "/graphs", Looking(charts.page)),
+        ("GET", "/graphs/{checksum}", Looking(charts.show)),
+        ("PUT", "/graphs/{checksum}", Taking(charts.put, max_body=MAX_CHART_BYTES)),
+        ("POST", "/runs", Taking(runs.submit)),
+        ("GET", "/runs", Looking(runs.page)),
+        ("GET", "/runs/{id}", Looking(runs.show)),
+        ("GET", "/runs/{id}/history", Looking(runs.history)),
+        ("GET", "/runs/{id}/tickets", Looking(runs.tickets)),
+        ("POST", "/runs/{id}/events/{event}", Asking(desk, run_shapes.event_of)),
+        ("POST", "/runs/{id}/pause", Asking(desk, run_shapes.pause_run_of, reads_body=False)),
+        ("POST", "/runs/{id}/resume", Asking(desk, run_shapes.resume_run_of, reads_body=False)),
+        ("POST", "/runs/{id}/cancel", Asking(desk, run_shapes.cancel_run_of, reads_body=False)),
+        ("POST", "/tickets/{value}", Taking(runs.answer)),
+    ]
+    for method, path, endpoint in routes:
         api.router.routes.append(Route(path, endpoint, methods=[method]))
 
 
@@ -164,8 +201,9 @@ def _places(routes: list[Any], cold: ASGIApp) -> list[Place[ASGIApp]]:
             continue
         endpoint: object = route.endpoint
         app, max_body = cold, MAX_BODY_BYTES
-        if isinstance(endpoint, Asking | Looking):
+        if isinstance(endpoint, Endpoint):
             app, max_body = endpoint, endpoint.max_body
         place = places.setdefault(route.path_format, Place(route.path_format, max_body))
+        place.max_body = max(place.max_body, max_body)
         place.endpoints.update(dict.fromkeys(route.methods or (), app))
     return list(places.values())

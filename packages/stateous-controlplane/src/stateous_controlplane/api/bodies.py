@@ -8,7 +8,7 @@ from typing import Final
 from starlette.types import Receive
 
 from stateous.errors import JsonError
-from stateous.json import JsonObject, read_json
+from stateous.json import Json, JsonObject, read_json
 from stateous.wire.problems import Code, Refusal
 
 _PLAIN: Final = b"application/json"
@@ -68,6 +68,16 @@ def wrong_type(body: bytes, content_type: bytes | None) -> Refusal | None:
         Code.UNSUPPORTED_MEDIA_TYPE,
         f"the body must be application/json in UTF-8, and {shown!r} is not",
     )
+
+
+def read_value(body: bytes) -> Json | Refusal:
+    """The JSON value that ``body`` holds, any; an empty or blank body is null."""
+    if not body.strip(_BLANK):
+        return None
+    try:
+        return read_json(body)
+    except JsonError as error:
+        return Refusal(Code(error.problem), str(error))
 
 
 def read_object(body: bytes) -> JsonObject | Refusal:

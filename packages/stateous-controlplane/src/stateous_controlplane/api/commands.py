@@ -20,7 +20,7 @@ from stateous.limits import (
     MAX_REQUEST_ID,
     MAX_TASKS_PER_HEARTBEAT,
 )
-from stateous.names import is_token_id
+from stateous.names import is_token_id, job_queue
 from stateous.wire.headers import IDEMPOTENCY_KEY
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.api.admission import Headers
@@ -43,6 +43,7 @@ from stateous_controlplane.engine.commands import (
 
 Parameters = Mapping[str, str]
 
+_JOBS: Final = job_queue("")
 _KEY_HEADER: Final = IDEMPOTENCY_KEY.lower().encode()
 _REQUEST_ID = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_REQUEST_ID}}}", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -78,7 +79,7 @@ def fire_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Fire 
         )
     key: str | None = None
     if _KEY_HEADER in headers:
-        checked = _key_of(headers[_KEY_HEADER])
+        checked = key_of(headers[_KEY_HEADER])
         if isinstance(checked, Refusal):
             return checked
         key = checked
@@ -126,7 +127,9 @@ def claim_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Clai
         if not (is_whole(given) and 1 <= given <= MAX_GRANTS_PER_CLAIM):
             return _bad_argument("max", f"a whole number, 1 to {MAX_GRANTS_PER_CLAIM}", given)
         most = given
-    return Claim(supervisor, queues.get("states", ()), queues.get("jobs", ()), request, wait, most)
+    # No state has a queue of jobs; it would be one that the list of jobs names.
+    states = tuple([name for name in queues.get("states", ()) if not name.startswith(_JOBS)])
+    return Claim(supervisor, states, queues.get("jobs", ()), request, wait, most)
 
 
 def heartbeat_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Heartbeat | Refusal:
@@ -149,7 +152,8 @@ def heartbeat_of(body: JsonObject, parameters: Parameters, headers: Headers) -> 
     return Heartbeat(supervisor, tuple(ids))
 
 
-def _key_of(raw: bytes) -> str | Refusal:
+def key_of(raw: bytes) -> str | Refusal:
+    """The idempotency key that a header holds."""
     try:
         key = raw.decode("utf-8")
     except UnicodeDecodeError:

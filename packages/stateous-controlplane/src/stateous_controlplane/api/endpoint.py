@@ -24,8 +24,9 @@ from stateous_controlplane.api.commands import Parameters
 from stateous_controlplane.api.longpoll import ask_while_there
 from stateous_controlplane.api.ports import Desk
 from stateous_controlplane.api.reading import unavailable
-from stateous_controlplane.engine.commands import Claim, Request
+from stateous_controlplane.engine.commands import Claim
 from stateous_controlplane.store.port import DatabaseBusy, HoldLost
+from stateous_controlplane.writer.requests import Asked
 
 log = logging.getLogger("stateous.serve")
 
@@ -34,7 +35,7 @@ HEADERS: Final = "stateous.headers"
 
 RawHeaders: TypeAlias = tuple[tuple[bytes, bytes], ...]
 #: The endpoint's own checks: from a body, the path's parameters and the headers to a request.
-Shape: TypeAlias = Callable[[JsonObject, Parameters, Headers], Request | Refusal]
+Shape: TypeAlias = Callable[[JsonObject, Parameters, Headers], Asked | Refusal]
 
 _JSON: Final = (b"content-type", b"application/json")
 
@@ -46,9 +47,23 @@ class Call:
     parameters: Mapping[str, str]
     query: bytes
     receive: Receive
+    headers: Headers
 
 
 Look: TypeAlias = Callable[[Call], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What a route is asked with that makes its request itself; the body's type is checked."""
+
+    parameters: Mapping[str, str]
+    query: bytes
+    headers: Headers
+    body: bytes
+
+
+Take: TypeAlias = Callable[[Sending], Awaitable[Answer]]
 
 
 def headers_of(scope: Scope) -> Headers:
@@ -131,7 +146,7 @@ class Looking:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        call = Call(scope["path_params"], scope["query_string"], receive)
+        call = Call(scope["path_params"], scope["query_string"], receive, headers_of(scope))
         try:
             answer = await self._look(call)
         except CallerGone:
@@ -142,3 +157,35 @@ class Looking:
             log.exception("a read failed: %s", self._look)
             answer = unexpected()
         await send_answer(send, answer)
+
+
+class Taking:
+    """A route that takes a body, and hands in what it makes of it; it may look things up before."""
+
+    def __init__(self, take: Take, *, max_body: int = MAX_BODY_BYTES) -> None:
+        self._take = take
+        self.max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            answer = await self._answer(scope, receive)
+        except CallerGone:
+            return
+        except (DatabaseBusy, HoldLost) as error:
+            answer = unavailable(error)
+        except Exception:
+            log.exception("a request failed: %s %s", scope["method"], self._take.__name__)
+            answer = unexpected()
+        await send_answer(send, answer)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        body = await read_body(receive, self.max_body)
+        if isinstance(body, Refusal):
+            return refused(body)
+        headers = headers_of(scope)
+        refusal = wrong_type(body, headers.get(b"content-type"))
+        if refusal is not None:
+            return refused(refusal)
+        sending = Sending(scope["path_params"], scope["query_string"], headers, body)
+        return await self._take(sending)

@@ -14,7 +14,7 @@ from starlette.types import Receive
 from stateous_controlplane.answers import Answer
 from stateous_controlplane.api.bodies import CallerGone
 from stateous_controlplane.api.ports import Desk, Follower
-from stateous_controlplane.engine.commands import Request
+from stateous_controlplane.writer.requests import Asked
 
 
 async def caller_left(receive: Receive) -> None:
@@ -23,7 +23,7 @@ async def caller_left(receive: Receive) -> None:
         pass
 
 
-async def ask_while_there(desk: Desk, request: Request, receive: Receive) -> Answer:
+async def ask_while_there(desk: Desk, request: Asked, receive: Receive) -> Answer:
     """Ask, and withdraw the request when the caller goes away.
 
     Raises:

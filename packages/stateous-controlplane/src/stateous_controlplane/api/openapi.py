@@ -9,32 +9,24 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from stateous.limits import (
-    MAX_ID,
-    MAX_IDEMPOTENCY_KEY,
-    MAX_NAME,
-    MAX_QUEUE_NAME,
-    MAX_READ_WAIT,
-    MAX_TOKEN_ID,
+from stateous.limits import MAX_NAME, MAX_QUEUE_NAME, MAX_READ_WAIT, MAX_TOKEN_ID
+from stateous.wire.headers import LEASE, NEXT_CURSOR
+from stateous_controlplane.api import run_schemas, schemas
+from stateous_controlplane.api.openapi_parts import (
+    ALWAYS,
+    EVENT,
+    KEY,
+    TASK,
+    WITH_BODY,
+    operation_of,
+    query,
+    refusal,
+    success,
 )
-from stateous.wire.headers import IDEMPOTENCY_KEY, LEASE, NEXT_CURSOR
-from stateous.wire.problems import STATUS, Code
+from stateous_controlplane.api.openapi_runs import run_paths
 from stateous_controlplane.api.queries import DEFAULT_PAGE, MAX_HISTORY, MAX_PAGE
-from stateous_controlplane.api.schemas import (
-    OBJECT,
-    SCHEMAS,
-    Schema,
-    list_of,
-    ref,
-    text,
-    whole,
-)
+from stateous_controlplane.api.schema_parts import OBJECT, Schema, list_of, ref, text, whole
 from stateous_controlplane.engine.rows import Status, TaskStatus
-
-#: What any request can be answered.
-_ALWAYS: Final = (400, 403, 404, 408, 413, 421, 500, 503)
-#: And one whose body is read.
-_WITH_BODY: Final = (415, 422)
 
 _LEASE_HEADER: Final[Schema] = {
     LEASE: {
@@ -50,19 +42,6 @@ _NEXT_HEADER: Final[Schema] = {
 }
 
 _TOKEN: Final = {"name": "token", "in": "path", "required": True, "schema": text(1)}
-_EVENT: Final = {"name": "event", "in": "path", "required": True, "schema": text(1)}
-_TASK: Final = {
-    "name": "task",
-    "in": "path",
-    "required": True,
-    "schema": whole(1, MAX_ID),
-}
-_KEY: Final = {
-    "name": IDEMPOTENCY_KEY,
-    "in": "header",
-    "description": "An event with a key that the token knows is not applied twice.",
-    "schema": text(1, MAX_IDEMPOTENCY_KEY, pattern=r"^[^\u0000-\u001f\u007f]*$"),
-}
 _MOMENT: Final[Schema] = {
     "type": "string",
     "format": "date-time",
@@ -77,125 +56,77 @@ _STEERING: Final = {
 }
 
 
-def _query(name: str, schema: Schema) -> Schema:
-    return {"name": name, "in": "query", "schema": schema}
-
-
-def _json(schema: Schema) -> Schema:
-    return {"application/json": {"schema": schema}}
-
-
-def _success(what: str, schema: Schema, headers: Schema | None = None) -> Schema:
-    return {
-        "description": what,
-        "content": _json(schema),
-        **({"headers": headers} if headers else {}),
-    }
-
-
-def _refusal(status: int) -> Schema:
-    codes = sorted(code.value for code in Code if STATUS[code] == status)
-    if status == 413:
-        codes = [Code.BAD_REQUEST.value]
-    schema = {"allOf": [ref("Refusal"), {"properties": {"code": {"enum": codes}}}]}
-    return {"description": "Refused: " + ", ".join(codes), "content": _json(schema)}
-
-
-def _operation(
-    name: str,
-    summary: str,
-    answers: dict[int, Schema],
-    *,
-    body: str | None = None,
-    needs_body: bool = True,
-    parameters: tuple[Schema, ...] = (),
-    refusals: tuple[int, ...] = (),
-) -> Schema:
-    statuses = {*_ALWAYS, *refusals, *(_WITH_BODY if body else ())}
-    if any(parameter["in"] == "query" for parameter in parameters):
-        statuses.add(422)
-    responses = {str(status): answer for status, answer in answers.items()}
-    for status in sorted(statuses):
-        responses[str(status)] = {"$ref": f"#/components/responses/Refused{status}"}
-    operation: Schema = {"operationId": name, "summary": summary, "responses": responses}
-    if parameters:
-        operation["parameters"] = list(parameters)
-    if body:
-        operation["requestBody"] = {"required": needs_body, "content": _json(ref(body))}
-    return operation
-
-
 def _token_paths() -> Schema:
-    token = _success("The token.", ref("Token"))
+    token = success("The token.", ref("Token"))
     return {
         "/tokens": {
-            "get": _operation(
+            "get": operation_of(
                 "list_tokens",
                 "The tokens that fit the filters, most recently moved first",
-                {200: _success("A page.", list_of(ref("Token"), MAX_PAGE), _NEXT_HEADER)},
+                {200: success("A page.", list_of(ref("Token"), MAX_PAGE), _NEXT_HEADER)},
                 parameters=(
-                    _query("status", {"enum": [status.value for status in Status]}),
-                    _query("state", text(1, MAX_NAME)),
-                    _query("workflow", text(1, MAX_NAME)),
-                    _query("parent", text(1, MAX_TOKEN_ID)),
-                    _query("prefix", text(1, MAX_TOKEN_ID)),
-                    _query("moved_after", _MOMENT),
-                    _query("moved_before", _MOMENT),
+                    query("status", {"enum": [status.value for status in Status]}),
+                    query("state", text(1, MAX_NAME)),
+                    query("workflow", text(1, MAX_NAME)),
+                    query("parent", text(1, MAX_TOKEN_ID)),
+                    query("prefix", text(1, MAX_TOKEN_ID)),
+                    query("moved_after", _MOMENT),
+                    query("moved_before", _MOMENT),
                     *_PAGE,
                 ),
             ),
-            "post": _operation(
+            "post": operation_of(
                 "start_token",
                 "Start a token, or find it as it is",
-                {200: _success("It exists.", ref("Token")), 201: _success("New.", ref("Token"))},
+                {200: success("It exists.", ref("Token")), 201: success("New.", ref("Token"))},
                 body="Start",
                 refusals=(409,),
             ),
         },
         "/tokens/{token}": {
-            "get": _operation(
+            "get": operation_of(
                 "get_token",
                 "One token; with wait, as soon as it has ended or moved",
                 {200: token},
                 parameters=(
                     _TOKEN,
-                    _query("wait", whole(0, MAX_READ_WAIT, default=0)),
-                    _query("until", {"enum": ["ended", "moved"], "default": "ended"}),
+                    query("wait", whole(0, MAX_READ_WAIT, default=0)),
+                    query("until", {"enum": ["ended", "moved"], "default": "ended"}),
                 ),
             )
         },
         "/tokens/{token}/history": {
-            "get": _operation(
+            "get": operation_of(
                 "get_history",
                 "What happened to a token, oldest first",
-                {200: _success("The entries.", list_of(ref("Entry")))},
+                {200: success("The entries.", list_of(ref("Entry")))},
                 parameters=(
                     _TOKEN,
-                    _query("after", whole(0, default=0)),
-                    _query("limit", whole(1, MAX_HISTORY)),
-                    _query("wait", whole(0, MAX_READ_WAIT, default=0)),
+                    query("after", whole(0, default=0)),
+                    query("limit", whole(1, MAX_HISTORY)),
+                    query("wait", whole(0, MAX_READ_WAIT, default=0)),
                 ),
             )
         },
         "/tokens/{token}/events/{event}": {
-            "post": _operation(
+            "post": operation_of(
                 "fire_event",
                 "An event from outside",
                 {
-                    200: _success(
+                    200: success(
                         "The token after the event, or that the key was used before.",
                         {"oneOf": [ref("Token"), ref("Duplicate")]},
                     )
                 },
                 body="Fire",
                 needs_body=False,
-                parameters=(_TOKEN, _EVENT, _KEY),
+                parameters=(_TOKEN, EVENT, KEY),
                 refusals=(409,),
             )
         },
         **{
             f"/tokens/{{token}}/{verb}": {
-                "post": _operation(
+                "post": operation_of(
                     f"{verb}_token",
                     summary,
                     {200: token},
@@ -212,26 +143,26 @@ def _task_paths() -> Schema:
     nothing = {"description": "Done."}
     return {
         "/tasks": {
-            "get": _operation(
+            "get": operation_of(
                 "list_tasks",
                 "The tasks that fit the filters, ascending by id",
-                {200: _success("A page.", list_of(ref("Task"), MAX_PAGE), _NEXT_HEADER)},
+                {200: success("A page.", list_of(ref("Task"), MAX_PAGE), _NEXT_HEADER)},
                 parameters=(
-                    _query("status", {"enum": [status.value for status in TaskStatus]}),
-                    _query("state", text(1, MAX_QUEUE_NAME)),
-                    _query("token", text(1, MAX_TOKEN_ID)),
+                    query("status", {"enum": [status.value for status in TaskStatus]}),
+                    query("state", text(1, MAX_QUEUE_NAME)),
+                    query("token", text(1, MAX_TOKEN_ID)),
                     *_PAGE,
                 ),
             )
         },
         "/tasks/claim": {
-            "post": _operation(
+            "post": operation_of(
                 "claim_task",
                 "Take the task that was queued first",
                 {
-                    200: _success(
+                    200: success(
                         "A grant; with max, a list of grants.",
-                        {"oneOf": [ref("Grant"), ref("Grants")]},
+                        {"oneOf": [ref("Grant"), ref("JobGrant"), ref("Grants")]},
                         _LEASE_HEADER,
                     ),
                     204: {"description": "Nothing to claim.", "headers": _LEASE_HEADER},
@@ -240,40 +171,40 @@ def _task_paths() -> Schema:
             )
         },
         "/tasks/heartbeat": {
-            "post": _operation(
+            "post": operation_of(
                 "renew_leases",
                 "Keep tasks",
-                {200: _success("What is lost.", ref("Lost"), _LEASE_HEADER)},
+                {200: success("What is lost.", ref("Lost"), _LEASE_HEADER)},
                 body="Heartbeat",
             )
         },
         "/tasks/{task}/report": {
-            "post": _operation(
+            "post": operation_of(
                 "report_outcome",
                 "What came of an attempt",
-                {200: _success("The task's token.", ref("Token"))},
+                {200: success("The task's token or run.", {"oneOf": [ref("Token"), ref("Run")]})},
                 body="Outcome",
-                parameters=(_TASK,),
+                parameters=(TASK,),
                 refusals=(409,),
             )
         },
         "/tasks/{task}/note": {
-            "post": _operation(
+            "post": operation_of(
                 "add_note",
                 "A note for the history",
                 {204: nothing},
                 body="Note",
-                parameters=(_TASK,),
+                parameters=(TASK,),
                 refusals=(409,),
             )
         },
         "/tasks/{task}/memory": {
-            "put": _operation(
+            "put": operation_of(
                 "write_memory",
                 "Set or delete one key of a routine's memory",
                 {204: nothing},
                 body="MemoryWrite",
-                parameters=(_TASK,),
+                parameters=(TASK,),
                 refusals=(409,),
             )
         },
@@ -283,50 +214,50 @@ def _task_paths() -> Schema:
 def _own_paths() -> Schema:
     return {
         "/workflow": {
-            "get": _operation(
+            "get": operation_of(
                 "get_workflow",
                 "The graph document that is served",
-                {200: _success("The document as the file has it.", OBJECT)},
+                {200: success("The document as the file has it.", OBJECT)},
             )
         },
         "/health": {
-            "get": _operation(
+            "get": operation_of(
                 "get_health",
                 "What is served; never touches the database",
-                {200: _success("Alive.", ref("Health"), _LEASE_HEADER)},
+                {200: success("Alive.", ref("Health"), _LEASE_HEADER)},
             )
         },
         "/ready": {
-            "get": _operation(
+            "get": operation_of(
                 "get_ready",
                 "Whether the database answers, and is held",
-                {200: _success("Ready.", ref("Ready"))},
+                {200: success("Ready.", ref("Ready"))},
             )
         },
         "/openapi.json": {
-            "get": _operation(
-                "get_openapi", "This document", {200: _success("The document.", OBJECT)}
+            "get": operation_of(
+                "get_openapi", "This document", {200: success("The document.", OBJECT)}
             )
         },
     }
 
 
 _PAGE: Final = (
-    _query("limit", whole(1, MAX_PAGE, default=DEFAULT_PAGE)),
-    _query("cursor", text(1, description=f"what {NEXT_CURSOR} said, with the same filters")),
+    query("limit", whole(1, MAX_PAGE, default=DEFAULT_PAGE)),
+    query("cursor", text(1, description=f"what {NEXT_CURSOR} said, with the same filters")),
 )
 
 
 @cache
 def document(title: str, version: str) -> dict[str, Any]:
     """The document. It is made once, and shared: nobody may change it."""
-    statuses = sorted({*_ALWAYS, *_WITH_BODY, 409})
+    statuses = sorted({*ALWAYS, *WITH_BODY, 409})
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version},
-        "paths": _token_paths() | _task_paths() | _own_paths(),
+        "paths": _token_paths() | _task_paths() | run_paths() | _own_paths(),
         "components": {
-            "schemas": SCHEMAS,
-            "responses": {f"Refused{status}": _refusal(status) for status in statuses},
+            "schemas": schemas.SCHEMAS | run_schemas.SCHEMAS,
+            "responses": {f"Refused{status}": refusal(status) for status in statuses},
         },
     }

@@ -21,6 +21,7 @@ from stateous_controlplane.api.shapes import (
 )
 from stateous_controlplane.engine.commands import (
     AddNote,
+    ReportDone,
     ReportEvent,
     ReportFailed,
     ReportWaiting,
@@ -28,9 +29,11 @@ from stateous_controlplane.engine.commands import (
     WriteMemory,
 )
 
-Report = ReportEvent | ReportWaiting | ReportFailed
+Report = ReportEvent | ReportWaiting | ReportFailed | ReportDone
 
-_KINDS = ("event", "waiting", "failed")
+_KINDS = ("event", "waiting", "failed", "done")
+#: How a job can fail, as its runner tells it (`docs/spec/statechart.md` 5.1).
+_FAILED = ("failed", "timeout", "denied")
 
 
 def report_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Report | Refusal:
@@ -43,12 +46,14 @@ def report_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Rep
         supervisor = named
     kind = body.get("kind")
     if kind not in _KINDS:
-        return _wrong("kind", "'event', 'waiting' or 'failed'", kind)
+        return _wrong("kind", "'event', 'waiting', 'failed' or 'done'", kind)
     event, error = body.get("event"), body.get("error")
     if kind == "event" and not isinstance(event, str):
         return _wrong("event", "the name of an event", event)
     if kind == "failed" and not isinstance(error, str):
         return _wrong("error", "a text", error)
+    if kind == "done" and "output" not in body:
+        return Refusal(Code.INVALID_BODY, "'output' is left out; write null when there is none")
     items = body.get("schedules", [])
     if not isinstance(items, list):
         return _wrong("schedules", "a list", items)
@@ -66,17 +71,23 @@ def report_of(body: JsonObject, parameters: Parameters, headers: Headers) -> Rep
         if isinstance(schedule, Refusal):
             return schedule
         schedules.append(schedule)
+    status = body.get("status") or "failed"
+    if kind == "failed" and status not in _FAILED:
+        return _wrong("status", "'failed', 'timeout' or 'denied'", status)
     task = task_of(parameters["task"])
     if isinstance(task, Refusal):
         return task
 
+    if kind == "done":
+        return ReportDone(task, JsonText.of(body["output"]), attempt, supervisor)
     changes = text_of(context) if context else None
     if isinstance(event, str) and kind == "event":
         return ReportEvent(
             task, event, text_of(payload), changes, tuple(schedules), attempt, supervisor
         )
     if isinstance(error, str) and kind == "failed":
-        return ReportFailed(task, error, attempt, supervisor)
+        output = JsonText.of(body["output"]) if body.get("output") is not None else None
+        return ReportFailed(task, error, attempt, supervisor, str(status), output)
     return ReportWaiting(task, changes, tuple(schedules), attempt, supervisor)
 
 

@@ -14,6 +14,7 @@ from urllib.parse import unquote, unquote_to_bytes
 
 _Endpoint = TypeVar("_Endpoint")
 
+_VALUE = re.compile(r"tk_[A-Za-z0-9_-]{43}")
 _PARAMETER = re.compile(r"\{([a-z]+)\}")
 #: What a parameter matches; those that are not named here match any text.
 _PATTERNS: Final = {"task": "[0-9]+"}
@@ -35,12 +36,15 @@ def decode_path(raw: bytes) -> str | None:
 def loggable_path(raw: bytes) -> str:
     """``raw`` for the access log: without the value of a ticket, which is a secret."""
     text = raw.decode("latin-1")
-    if unquote(text).startswith("/tickets/"):
+    plain = unquote(text)
+    if plain.lower().lstrip("/").startswith("tickets/"):
         return "/tickets/***"
+    if _VALUE.search(plain):
+        text = _VALUE.sub("***", plain)
     return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place(Generic[_Endpoint]):
     """A path that exists: the endpoint of each method, and how long a body may be."""
 

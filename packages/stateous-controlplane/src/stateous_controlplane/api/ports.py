@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from stateous.graph.machine import Machine
 from stateous_controlplane.answers import Answer
-from stateous_controlplane.engine.commands import Request
+from stateous_controlplane.writer.requests import Asked
 
 
 class Follower(Protocol):
@@ -30,7 +31,7 @@ class Follower(Protocol):
 class Desk(Protocol):
     """Where requests that change something are handed in. Its methods belong to the event loop."""
 
-    def ask(self, request: Request) -> Awaitable[Answer]:
+    def ask(self, request: Asked) -> Awaitable[Answer]:
         """The answer, once it is durable.
 
         Cancelling withdraws a claim that waits: nothing is assigned to it. After the hold is lost
@@ -45,6 +46,18 @@ class Desk(Protocol):
     @property
     def serving(self) -> bool:
         """Whether the hold is ours, as far as the control plane knows."""
+        ...
+
+
+class Machines(Protocol):
+    """The machines that the writer has ready, by the checksums of their documents."""
+
+    def __contains__(self, checksum: object) -> bool:
+        """Whether it has the machine of this document."""
+        ...
+
+    def offer(self, machine: Machine) -> None:
+        """Hand it a machine that is ready; any thread may."""
         ...
 
 
@@ -69,3 +82,5 @@ class ApiSettings:
     access_log: bool = False
     #: The name of our hold, which `GET /ready` looks for on record.
     holder: str = ""
+    #: What the values of tickets are derived with.
+    ticket_key: bytes = field(default=b"", repr=False)

@@ -27,11 +27,11 @@ _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 # A lone surrogate stands for a byte that is not UTF-8.
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")
 
-_Query: TypeAlias = Mapping[str, str]
+Query: TypeAlias = Mapping[str, str]
 
 
 class Bad(Exception):
-    """A parameter that cannot be used; carries the refusal. Never leaves this module."""
+    """A parameter that cannot be used; carries the refusal. Never leaves who parses."""
 
     def __init__(self, name: str, wanted: str, value: str) -> None:
         super().__init__(name)
@@ -75,10 +75,10 @@ def token_wait(query: bytes) -> TokenWait | Refusal:
     """`GET /tokens/{token}`."""
     if not query:
         return TokenWait(0, moved=False)
-    given = _parse(query)
+    given = parse(query)
     try:
-        wait = _number(given, "wait", 0, MAX_READ_WAIT) or 0
-        until = _one_of(given, "until", ("ended", "moved"))
+        wait = number_in(given, "wait", 0, MAX_READ_WAIT) or 0
+        until = one_of_in(given, "until", ("ended", "moved"))
     except Bad as bad:
         return bad.refusal
     return TokenWait(wait, moved=until == "moved")
@@ -88,12 +88,12 @@ def history_page(query: bytes) -> HistoryPage | Refusal:
     """`GET /tokens/{token}/history`."""
     if not query:
         return HistoryPage(0, None, 0)
-    given = _parse(query)
+    given = parse(query)
     try:
         return HistoryPage(
-            after=_number(given, "after", 0, None) or 0,
-            limit=_number(given, "limit", 1, MAX_HISTORY),
-            wait=_number(given, "wait", 0, MAX_READ_WAIT) or 0,
+            after=number_in(given, "after", 0, None) or 0,
+            limit=number_in(given, "limit", 1, MAX_HISTORY),
+            wait=number_in(given, "wait", 0, MAX_READ_WAIT) or 0,
         )
     except Bad as bad:
         return bad.refusal
@@ -101,20 +101,20 @@ def history_page(query: bytes) -> HistoryPage | Refusal:
 
 def token_page(query: bytes, *, served: str | None) -> TokenPage | Refusal:
     """`GET /tokens`. ``served`` is the name of the served workflow, that of top tokens."""
-    given = _parse(query)
+    given = parse(query)
     try:
-        workflow = _text(given, "workflow", MAX_NAME)
+        workflow = text_in(given, "workflow", MAX_NAME)
         where = TokenFilter(
-            status=_one_of(given, "status", tuple(Status)),
-            state=_text(given, "state", MAX_NAME),
+            status=one_of_in(given, "status", tuple(Status)),
+            state=text_in(given, "state", MAX_NAME),
             workflow=workflow,
             top_only=workflow is not None and workflow == served,
-            parent=_text(given, "parent", MAX_TOKEN_ID),
-            prefix=_text(given, "prefix", MAX_TOKEN_ID),
+            parent=text_in(given, "parent", MAX_TOKEN_ID),
+            prefix=text_in(given, "prefix", MAX_TOKEN_ID),
             moved_after=_moment(given, "moved_after"),
             moved_before=_moment(given, "moved_before"),
         )
-        limit = _number(given, "limit", 1, MAX_PAGE) or DEFAULT_PAGE
+        limit = number_in(given, "limit", 1, MAX_PAGE) or DEFAULT_PAGE
         behind = None
         if "cursor" in given:
             behind = read_token_cursor(given["cursor"])
@@ -127,14 +127,14 @@ def token_page(query: bytes, *, served: str | None) -> TokenPage | Refusal:
 
 def task_page(query: bytes) -> TaskPage | Refusal:
     """`GET /tasks`."""
-    given = _parse(query)
+    given = parse(query)
     try:
         where = TaskFilter(
-            status=_one_of(given, "status", tuple(TaskStatus)),
-            state=_text(given, "state", MAX_QUEUE_NAME),
-            token=_text(given, "token", MAX_TOKEN_ID),
+            status=one_of_in(given, "status", tuple(TaskStatus)),
+            state=text_in(given, "state", MAX_QUEUE_NAME),
+            token=text_in(given, "token", MAX_TOKEN_ID),
         )
-        limit = _number(given, "limit", 1, MAX_PAGE) or DEFAULT_PAGE
+        limit = number_in(given, "limit", 1, MAX_PAGE) or DEFAULT_PAGE
         behind = 0
         if "cursor" in given:
             found = read_task_cursor(given["cursor"])
@@ -146,27 +146,42 @@ def task_page(query: bytes) -> TaskPage | Refusal:
     return TaskPage(where, behind, limit)
 
 
-def _parse(query: bytes) -> _Query:
+def parse(query: bytes) -> Query:
+    """The parameters; of one that is given twice the last."""
     text = query.decode("utf-8", "surrogateescape")
     return dict(parse_qsl(text, keep_blank_values=True, errors="surrogateescape"))
 
 
-def _text(query: _Query, name: str, longest: int) -> str | None:
+def text_in(query: Query, name: str, longest: int) -> str | None:
+    """A text of 1 to ``longest`` characters.
+
+    Raises:
+        Bad: it is none.
+    """
     value = query.get(name)
     if value is not None and (not 1 <= len(value) <= longest or _UNUSABLE.search(value)):
         raise Bad(name, f"a text of 1 to {longest} characters", _clean(value))
     return value
 
 
-def _one_of(query: _Query, name: str, words: tuple[str, ...]) -> str | None:
+def one_of_in(query: Query, name: str, words: tuple[str, ...]) -> str | None:
+    """One of ``words``.
+
+    Raises:
+        Bad: it is none.
+    """
     value = query.get(name)
     if value is not None and value not in words:
         raise Bad(name, "one of " + ", ".join(f"'{word}'" for word in words), _clean(value))
     return value
 
 
-def _number(query: _Query, name: str, least: int, most: int | None) -> int | None:
-    """A whole number; without ``most`` one beyond every id counts as the largest id."""
+def number_in(query: Query, name: str, least: int, most: int | None) -> int | None:
+    """A whole number; without ``most`` one beyond every id counts as the largest id.
+
+    Raises:
+        Bad: it is none, or out of reach.
+    """
     value = query.get(name)
     if value is None:
         return None
@@ -179,7 +194,7 @@ def _number(query: _Query, name: str, least: int, most: int | None) -> int | Non
     raise Bad(name, f"a whole number {reach}", _clean(value))
 
 
-def _moment(query: _Query, name: str) -> datetime | None:
+def _moment(query: Query, name: str) -> datetime | None:
     value = query.get(name)
     if value is None:
         return None

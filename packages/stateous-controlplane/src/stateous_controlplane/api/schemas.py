@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from stateous.limits import (
     MAX_CLAIM_WAIT,
@@ -15,59 +15,20 @@ from stateous.limits import (
     MAX_SUPERVISOR_NAME,
     MAX_TASKS_PER_HEARTBEAT,
 )
+from stateous_controlplane.api.schema_parts import (
+    MOMENT,
+    OBJECT,
+    TOKEN_ID,
+    Schema,
+    answered,
+    list_of,
+    or_null,
+    ref,
+    taken,
+    text,
+    whole,
+)
 from stateous_controlplane.engine.rows import Status, TaskStatus
-
-Schema = dict[str, Any]
-
-
-def ref(name: str) -> Schema:
-    """A reference to one of :data:`SCHEMAS`."""
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def text(least: int = 0, most: int | None = None, **more: Any) -> Schema:
-    """A text of ``least`` to ``most`` characters."""
-    bounds = {} if most is None else {"maxLength": most}
-    return {"type": "string", **({"minLength": least} if least else {}), **bounds, **more}
-
-
-def whole(least: int, most: int | None = None, **more: Any) -> Schema:
-    """A whole number; validators also take ``1.0`` for one, which the API does not."""
-    return {
-        "type": "integer",
-        "minimum": least,
-        **({} if most is None else {"maximum": most}),
-        **more,
-    }
-
-
-def or_null(schema: Schema) -> Schema:
-    """``schema``, or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def list_of(items: Schema, most: int | None = None) -> Schema:
-    """A list of at most ``most`` items."""
-    return {"type": "array", "items": items, **({} if most is None else {"maxItems": most})}
-
-
-def answered(required: Schema, optional: Schema | None = None) -> Schema:
-    """An object that we answer: it has exactly these keys."""
-    return {
-        "type": "object",
-        "properties": required | (optional or {}),
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def taken(required: Schema, optional: Schema | None = None) -> Schema:
-    """An object that we take: keys beyond these are ignored."""
-    return {
-        "type": "object",
-        "properties": required | (optional or {}),
-        **({"required": list(required)} if required else {}),
-    }
 
 
 def _number_with_attempt(schema: Schema) -> Schema:
@@ -79,12 +40,6 @@ def _number_with_attempt(schema: Schema) -> Schema:
     }
 
 
-OBJECT: Final[Schema] = {"type": "object"}
-MOMENT: Final[Schema] = {
-    "type": "string",
-    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z$",
-}
-TOKEN_ID: Final[Schema] = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"}
 _HASH: Final[Schema] = or_null(text())
 _ID: Final = whole(1, MAX_ID)
 _SUPERVISOR: Final = text(1, MAX_SUPERVISOR_NAME)
@@ -96,7 +51,10 @@ _DURATION: Final[Schema] = {
 }
 
 SCHEMAS: Final[dict[str, Schema]] = {
-    "Refusal": answered({"error": text(1), "code": text(1)}),
+    "Refusal": answered(
+        {"error": text(1), "code": text(1)},
+        {"problems": list_of(answered({"code": text(1), "where": text(), "text": text(1)}))},
+    ),
     "Token": answered(
         {
             "token": text(1),
@@ -124,7 +82,9 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "entered_by": answered({"name": text(1)}, {"payload": OBJECT}),
         }
     ),
-    "Grants": answered({"tasks": list_of(ref("Grant"), MAX_GRANTS_PER_CLAIM)}),
+    "Grants": answered(
+        {"tasks": list_of({"oneOf": [ref("Grant"), ref("JobGrant")]}, MAX_GRANTS_PER_CLAIM)}
+    ),
     "Lost": answered({"lost": list_of(_ID)}),
     "Task": answered(
         {
@@ -159,8 +119,10 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "Heartbeat": taken({"supervisor": _SUPERVISOR, "tasks": list_of(_ID, MAX_TASKS_PER_HEARTBEAT)}),
     "Timer": taken({"event": text(), "after": _DURATION}, {"payload": or_null(OBJECT)}),
     "Outcome": taken(
-        {"kind": {"enum": ["event", "waiting", "failed"]}},
+        {"kind": {"enum": ["event", "waiting", "failed", "done"]}},
         {
+            "output": {"description": "any JSON; of a job"},
+            "status": or_null({"enum": ["failed", "timeout", "denied"]}),
             "event": text(),
             "payload": or_null(OBJECT),
             "error": text(),
@@ -179,6 +141,10 @@ SCHEMAS: Final[dict[str, Schema]] = {
             {
                 "if": {"properties": {"kind": {"const": "failed"}}},
                 "then": {"required": ["error"]},
+            },
+            {
+                "if": {"properties": {"kind": {"const": "done"}}},
+                "then": {"required": ["output"]},
             },
         ]
     },

@@ -109,6 +109,7 @@ def jobs_of(run: str) -> Select[*tuple[Any, ...]]:
             col(TaskRow.attempt),
             col(TokenRow.status),
         )
+        .select_from(entry)
         .outerjoin(
             TaskRow,
             and_(
