@@ -77,8 +77,7 @@ def test_a_text_that_closes_its_function_is_none(source):
 
 
 def test_the_classic_way_out_is_named():
-    assert problem("return 1\n}); evil(function () {") == (1, CLOSES)
-    assert problem("}, {") == (1, CLOSES)
+    assert problem("return 1\n}\nevil()\nfunction more() {") == (3, CLOSES)
 
 
 def test_nothing_of_a_text_runs_while_it_is_looked_at():

@@ -2,11 +2,10 @@
 
 **A script is the body of a function, and nothing else** (`docs/spec/statechart.md` 11). JavaScript
 engines have no way to parse a body alone, so the text of a function is made around it, and a body such
-as ``}); evil(`` would close that function and go on outside of it. So a text that parses is parsed once
-more, with one parameter of a name that nobody can guess, and a ``let`` of the same name behind the
-script. Only where the script has left the function's own block open is that a redefinition of a
-parameter; quickjs-ng says so at that very place. Any other answer means that the script left the
-function.
+as ``}); evil(function () {`` would close that function and go on outside of it. So it has to parse in two
+places: in a function that is a statement, behind which the next token begins a statement, and in a
+method, behind which it is ``,`` or ``}``. No token is both. An engine parses all of a text before it
+runs any of it, and the first thing that these texts do is throw.
 
 **Lines.** The text begins so many lines down that whatever else has a place in a stack (the code around
 the script, code that the script makes of texts) stands above it.
@@ -17,7 +16,6 @@ Only the standard library is imported: the processes that scripts run in load th
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
@@ -31,7 +29,6 @@ Evaluate = Callable[[str], "str | None"]
 
 _PARAMETERS: Final = "input,emit,require"
 _SYNTAX: Final = "SyntaxError: "
-_REDEFINED: Final = f"{_SYNTAX}invalid redefinition of parameter name"
 _PLACE: Final = re.compile(r"<input>:(\d+)(?::(\d+))?")
 _FRAME: Final = re.compile(r"at (?:([^\n]*) \()?<input>:(\d+)")
 
@@ -55,25 +52,20 @@ def function_text(source: str) -> str:
 def script_problem(source: str, evaluate: Evaluate) -> ScriptProblem | None:
     """What is wrong with the text of a script; None when it is the body of a function.
 
-    Nothing of it is run: what is evaluated throws before it comes to the script.
+    Nothing of it is run: what is evaluated throws before it comes to the script. But functions of a
+    text that left its own are declared, so ``evaluate`` is not to be where the script runs later.
     """
     if "\x00" in source:
         return ScriptProblem(source[: source.index("\x00")].count("\n") + 1, "it holds U+0000")
-    told = evaluate(f"throw 0;{function_text(source)}") or ""
+    told = evaluate(f"throw 0;{_above()}function script({_PARAMETERS}){{{source}\n}}") or ""
     if not _threw_zero(told):
         return ScriptProblem(line_in(told, source) or 1, message_of(told).removeprefix(_SYNTAX))
-    name = f"_{secrets.token_hex(16)}"
-    gap = len(source) + 1000  # a column that nothing of the script can stand at
-    told = (
-        evaluate(
-            f"throw 0;{_above()}(function({_PARAMETERS},{name}){{{source}\n{' ' * gap};let {name}}})"
+    told = evaluate(f"throw 0;{_above()}({{script({_PARAMETERS}){{{source}\n}}}})") or ""
+    if not _threw_zero(told):
+        return ScriptProblem(
+            line_in(told, source) or 1, "the script closes the function that it is the body of"
         )
-        or ""
-    )
-    place = _PLACE.search(told)
-    if message_of(told) == _REDEFINED and place is not None and int(place[2] or 0) > gap:
-        return None
-    return ScriptProblem(1, "the script closes the function that it is the body of")
+    return None
 
 
 def line_in(stack: str, source: str, *, made_by: Collection[str] = ()) -> int | None:

@@ -51,12 +51,10 @@ def run(source: str, given: str, bounds: Bounds, prelude: str, answers: Answers)
 
     ``given`` is the input as JSON, ``prelude`` the text of `prelude.js`.
     """
-    context = _quickjs.Context()
-    context.set_memory_limit(bounds.memory)
-    context.set_max_stack_size(_STACK)
-    problem = script_problem(source, lambda text: _error_of(context, text))
+    problem = script_problem(source, lambda text: _error_of(_context(bounds), text))
     if problem is not None:
         return answers.failed(problem.message, problem.line)
+    context = _context(bounds)
 
     def over(message: str, stack: str) -> None:
         answers.failed(message, line_in(stack, source) or line_with(source, "return"))
@@ -86,6 +84,13 @@ def run(source: str, given: str, bounds: Bounds, prelude: str, answers: Answers)
     except _quickjs.JSException as error:
         told = str(error)
         return answers.failed(message_of(told), line_in(told, source) or 1)
+
+
+def _context(bounds: Bounds) -> _quickjs.Context:
+    context = _quickjs.Context()
+    context.set_memory_limit(bounds.memory)
+    context.set_max_stack_size(_STACK)
+    return context
 
 
 def _error_of(context: _quickjs.Context, text: str) -> str | None:
