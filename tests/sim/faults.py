@@ -91,6 +91,10 @@ class FaultyStore:
 
     # ── transactions ────────────────────────────────────────────────────
 
+    @property
+    def generation(self) -> int:
+        return self._inner.generation
+
     @contextmanager
     def transaction(self, holder: str) -> Iterator[Any]:
         self._point("before begin")

@@ -12,6 +12,7 @@ point:
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -60,9 +61,13 @@ Play = Generator[Any, Any, "JsonObject | None"]
 
 @dataclass
 class Disk:
-    """The outbox's file: rows by id, in order. It outlives its supervisor."""
+    """The outbox's file: rows by id, in order. It outlives its supervisor.
+
+    While it is ``full``, it neither takes a row nor lets go of one.
+    """
 
     rows: dict[int, Message] = field(default_factory=dict)
+    full: bool = False
     _ids: Any = field(default_factory=lambda: count(1))
 
     def insert(self, draft: Draft) -> Message:
@@ -114,17 +119,20 @@ class Supervisor:
             pace=PACE,
         )
         self.pending = Pending()
+        # What a full disk refused: messages to write and, by their rows, to remove.
+        self._kept: deque[Draft | Message] = deque()
         self._bell = Bell()
         self._lease: float | None = None
         self._served: set[int] = set()
         self._routines: dict[Attempt, Any] = {}
-        self.host.run(self._claims())
+        self._claiming: Any = None
+        self.host.run(self._begin())
         self.host.run(self._heartbeats())
 
     @property
     def quiet(self) -> bool:
         """Whether it has nothing to say and runs nothing."""
-        return not self.disk.rows and not self.session.held
+        return not self.disk.rows and not self.session.held and not self._kept
 
     def _crashed(self) -> None:
         self._routines.clear()
@@ -146,11 +154,15 @@ class Supervisor:
 
     # ── claims ──────────────────────────────────────────────────────────
 
-    def _claims(self) -> Play:
+    def _begin(self) -> Play:
         for message in list(self.disk.rows.values()):
             self.pending.add(message)
         while (first := self.pending.first()) is not None:
             yield from self._deliver(first)
+        self._claiming = self.host.run(self._claims())
+        return None
+
+    def _claims(self) -> Play:
         while True:
             match self.session.next_claim(self.host.monotonic()):
                 case Over():
@@ -203,6 +215,12 @@ class Supervisor:
     def put(self, draft: Draft) -> None:
         """Write a message, and send it unless its attempt is lost."""
         self.point("before put")
+        if self._kept or self.disk.full:
+            self._keep(draft)
+        else:
+            self._write(draft)
+
+    def _write(self, draft: Draft) -> None:
         message = self.disk.insert(draft)
         mark = draft.body.get("text") or draft.body.get("key")
         if draft.kind != "report" and mark != "last":
@@ -212,6 +230,33 @@ class Supervisor:
             self._send(message)
         else:
             self._remove(message)
+
+    # ── while the disk is full ──────────────────────────────────────────
+
+    def _keep(self, refused: Draft | Message) -> None:
+        self._kept.append(refused)
+        if len(self._kept) == 1:
+            self._tell("cannot write its outbox")
+            self.session.outbox_refuses()
+            if self._claiming is not None:
+                self._claiming.kill()
+                self._claiming = self.host.run(self._claims())
+            self.host.run(self._refill())
+
+    def _refill(self) -> Play:
+        backoff = Backoff(PACE.backoff)
+        while self.disk.full:
+            yield Sleep(backoff.unanswered())
+        kept, self._kept = self._kept, deque()
+        self._tell(f"writes {len(kept)} that waited")
+        for each in kept:
+            if isinstance(each, Draft):
+                self._write(each)
+            else:
+                self._remove(each)
+        self.session.outbox_takes()
+        self._bell.ring()
+        return None
 
     # ── heartbeats ──────────────────────────────────────────────────────
 
@@ -243,7 +288,7 @@ class Supervisor:
             self.pending.forget(attempt)
             for message in list(self.disk.rows.values()):
                 if message.attempt == attempt:
-                    del self.disk.rows[message.id]
+                    self._remove(message)
         self._bell.ring()
 
     # ── deliveries ──────────────────────────────────────────────────────
@@ -302,6 +347,8 @@ class Supervisor:
                 held = yield from self._is_held(message)
                 verdict = Verdict.FAIL if held else Verdict.DROP
             if verdict is Verdict.FAIL:
+                while self.disk.full:
+                    yield Sleep(1.0)
                 by = self.disk.insert(failed_instead(message, answer))
                 self.disk.rows.pop(message.id, None)
                 self.point("after put")
@@ -327,5 +374,8 @@ class Supervisor:
                 return message.task not in lost
 
     def _remove(self, message: Message) -> None:
+        if self.disk.full:
+            self._keep(message)
+            return
         self.disk.rows.pop(message.id, None)
         self.point("after removal")

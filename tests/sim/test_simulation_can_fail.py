@@ -219,7 +219,7 @@ DEFECTS: list[tuple[Callable[[Patch], None], str]] = [
 DEFECTS_OF_THE_FILE: list[tuple[Callable[[Patch], None], str]] = [
     (no_fence_of_the_file, "committed, and .* had taken the hold"),
     (a_commit_that_is_none, "is not on record|was written twice|not what was committed"),
-    (brothers_that_are_not_loaded, "breaks its rules|500 for Resume"),
+    (brothers_that_are_not_loaded, "breaks its rules|500 for"),
     (memory_that_outlives_its_token, "breaks its rules"),
 ]
 DEFECTS_OF_THE_SERVER: list[tuple[Callable[[Patch], None], str]] = [

@@ -362,7 +362,7 @@ def family_of(tables: Tables, top: str) -> Family:
         tasks={each.id: each for each in tables.tasks.values() if each.token in tokens},
         timers={each.id: each for each in tables.timers.values() if each.token in tokens},
         keys={
-            (each.token, each.key): key_use(each.data)
+            (each.token, each.key): key_use(each.kind, each.data)
             for each in tables.ledger.values()
             if each.key is not None and each.token in tokens
         },

@@ -207,6 +207,7 @@ class World:
                 lambda: self._crash(chance.choice(self.boxes).host),
                 lambda: self._freeze(chance.choice(self.boxes).host, chance.uniform(1.0, 20.0)),
                 self._cut,
+                self._fill,
                 self._blow,
             ]
         )
@@ -261,6 +262,15 @@ class World:
         self.network.cut.add(host.name)
         seconds = self.chance.uniform(1.0, 15.0)
         self.timeline.after(seconds, lambda: self.network.cut.discard(host.name))
+
+    def _fill(self) -> None:
+        box = self.chance.choice(self.boxes)
+        self._saw("full disk", box.host, "has a full disk")
+        box.disk.full = True
+        self.timeline.after(self.chance.uniform(0.5, 20.0), lambda: self._free(box))
+
+    def _free(self, box: Supervisor) -> None:
+        box.disk.full = False
 
     def _saw(self, fault: str, host: Host, what: str) -> None:
         self.seen.add(fault)
@@ -318,7 +328,7 @@ def all_faults(of_store: Faults) -> set[str]:
     return {
         *(f"{fault} {point}" for point, faults in of_store.items() for fault in faults),
         *(f"crash {point}" for point in supervisors.POINTS),
-        "clock jump", "crash", "freeze", "cut", *LOGGED.values(),
+        "clock jump", "crash", "freeze", "cut", "full disk", *LOGGED.values(),
         "lost", "doubled", "late request", "late answer", "answer lost", "unnoticed",
     }  # fmt: skip
 
