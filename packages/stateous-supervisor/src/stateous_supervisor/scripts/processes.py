@@ -141,6 +141,11 @@ class ScriptProcesses:
             )
         self._refill()
 
+    @property
+    def server_pid(self) -> int | None:
+        """The fork server's process; None while there is none."""
+        return None if self._server is None else self._server.pid
+
     async def take(self) -> Process:
         """A process that waits for its script.
 
@@ -148,7 +153,7 @@ class ScriptProcesses:
             SupervisorError: a new fork server was needed, and does not start.
         """
         if self._server is None or self._server.gone:
-            self._forget()
+            await self.close()
             await self.open()
         process = self._ready.popleft()
         self._refill()
@@ -221,6 +226,10 @@ class _Server:
                 "the process for scripts does not start: what it said stands above"
             ) from None
         return server
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def fork(self) -> Process:
         number = next(self._numbers)
