@@ -56,9 +56,14 @@ def is_open(port: int) -> bool:
 
 
 def logged(process: Process) -> list[str]:
-    """The lines of the log, without those for the person at the terminal."""
+    """The lines of the log, without those for the person at the terminal.
+
+    Also without the warning that every start on Postgres gives: where the ticket key is.
+    """
     own = ("serving on http://", "stopped")
-    return [line for line in process.said.splitlines() if not line.startswith(own)]
+    key = "the ticket key is kept in the database"
+    lines = process.said.splitlines()
+    return [line for line in lines if not line.startswith(own) and key not in line]
 
 
 def refused_start(*words: str, cwd: Path) -> str:
