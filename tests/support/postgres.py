@@ -248,7 +248,7 @@ class SharedServer:
         self._url = url
         self._made = 0
         self._emptied: list[str] = []
-        self._worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+        self._worker = os.environ.get("PYTEST_XDIST_WORKER", f"p{os.getpid()}")
         self._connection = psycopg.connect(self.url("postgres"), autocommit=True)
 
     def url(self, database: str) -> str:
