@@ -58,10 +58,11 @@ class Lowering:
             for name, (place, node) in states.members.items()
         }
         members = dict(source.members)
-        members["states"] = Member(members["states"].place, Members(states.place, inside))
+        place, _ = members.pop("states")
         if "initial" not in members and len(inside) == 1:
-            ((only, (place, _)),) = inside.items()
-            members = {"initial": Member(place, Leaf(place, only)), **members}
+            ((only, (at, _)),) = inside.items()
+            members["initial"] = Member(at, Leaf(at, only))
+        members["states"] = Member(place, Members(states.place, inside))
         return Members(source.place, members)
 
     def _state(self, source: Node, path: Path) -> Node:
