@@ -105,6 +105,29 @@ class FakePlane:
             )
             self._changed.notify_all()
 
+    def grant_job(self, task, *, attempt=1, timeout=300, **more):
+        """Queue a job of a run: with `routine`, or with `script`, its text."""
+        script = more.pop("script", None)
+        if script is not None:
+            more["script"] = {"path": more.pop("path", "work.js"), "source": script}
+        with self._changed:
+            self._queue.append(
+                {
+                    "task": task,
+                    "token": f"run-{task}",
+                    "machine": "review",
+                    "state": "pricing",
+                    "job": "pricing",
+                    "visit": 1,
+                    "attempt": attempt,
+                    "input": None,
+                    "timeout": timeout,
+                    "memory": {},
+                }
+                | more
+            )
+            self._changed.notify_all()
+
     def bodies(self, path):
         """The bodies of the requests whose path ends so, in order of arrival."""
         with self._changed:
@@ -137,13 +160,22 @@ class FakePlane:
         return 204, None
 
     def _claim(self, body):
+        jobs = body.get("jobs", [])
+
+        def is_mine(grant):
+            if "script" in grant:
+                return "scripts" in jobs
+            if "routine" in grant:
+                return f"{grant['machine']}/{grant['routine']}" in jobs
+            return grant["state"] in body["states"]
+
         def mine():
-            return [it for it in self._queue if it["state"] in body["states"]]
+            return [it for it in self._queue if is_mine(it)]
 
         with self._changed:
             found = self._granted.get(body["request"])
             if found is None:
-                if body["states"]:
+                if body["states"] or jobs:
                     self._changed.wait_for(lambda: mine() or not self._open, body.get("wait", 0))
                 found = mine()[: body.get("max") or 1]
                 self._queue = [it for it in self._queue if it not in found]

@@ -21,3 +21,22 @@ CHILD = Entry("INV-7.1", "tax-check/ask", 1)
 def test_what_follows_a_failed_attempt(entry, after, follows):
     state, visit, status = after
     assert what_follows(entry, {"state": state, "visit": visit, "status": status}) == follows
+
+
+RUN = Entry("run-a", "pricing", 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "follows"),
+    [
+        ([("quoting", 1), ("pricing", 2)], "active", "it is tried again, or no retry is left and the run stays where it is"),
+        ([("quoting", 1), ("asking", 1)], "active", "no retry is left, and 'failed' has moved the run to quoting/asking"),
+        ([("pricing", 3)], "active", "no retry is left, and 'failed' has moved the run to pricing"),
+        ([("pricing", 2)], "failed", "no retry is left, and the run has failed"),
+        ([("approved", 1)], "completed", "no retry is left, and the run is completed"),
+        ([("pricing", 2)], "paused", "the run is paused, so nothing follows before its resume"),
+    ],
+)  # fmt: skip
+def test_what_follows_a_failed_attempt_at_a_job(path, status, follows):
+    configuration = [{"state": state, "visit": visit, "entered_at": "…"} for state, visit in path]
+    assert what_follows(RUN, {"configuration": configuration, "status": status}) == follows

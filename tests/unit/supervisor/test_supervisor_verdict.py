@@ -1,7 +1,14 @@
 import pytest
 
 from stateous_supervisor.messages import Attempt, Draft, Message
-from stateous_supervisor.verdict import Refused, Verdict, failed_instead, judge
+from stateous_supervisor.verdict import (
+    Refused,
+    Verdict,
+    failed_instead,
+    judge,
+    verdict_if_held,
+    verdict_if_lost,
+)
 
 DROP, ASK, FAIL = Verdict.DROP, Verdict.ASK, Verdict.FAIL
 
@@ -53,3 +60,26 @@ def test_a_report_in_the_place_of_a_refused_one_is_not_replaced_again():
     by = Message(8, draft.attempt, draft.token, draft.kind, draft.body)
     for status in (409, 422, 500):
         assert judge(by, Refused(status, None, "again")) is DROP
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "verdict"),
+    [
+        (404, "task_not_found", Verdict.STOP),
+        (409, "attempt_over", Verdict.STOP),
+        (409, "task_not_held", ASK),
+        (409, None, ASK),
+        (422, "invalid_body", DROP),
+        (413, "bad_request", DROP),
+        (500, "unexpected", DROP),
+    ],
+)
+def test_a_refused_value(status, code, verdict):
+    refused = Refused(status, code, "why")
+    assert judge(message("emit", number=1, event="tick", data=None), refused) is verdict
+
+
+def test_what_a_heartbeat_decides():
+    report, value = message("report", kind="done"), message("emit", number=1)
+    assert [verdict_if_held(it) for it in (report, value)] == [FAIL, DROP]
+    assert [verdict_if_lost(it) for it in (report, value)] == [DROP, Verdict.STOP]
