@@ -76,8 +76,9 @@ def _events(text: str, file: str) -> Iterator[Any]:
         raise _Unreadable("yaml", Place(file, line), _sentence(error, text)) from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        shown = visible(str(error.character))
-        raise _Unreadable("yaml", Place(file, line), f"{shown!r} may not stand in YAML") from None
+        found = text[error.position : error.position + 1]
+        told = f"U+{ord(found):04X} may not stand in YAML" if found else "this is not YAML"
+        raise _Unreadable("yaml", Place(file, line), told) from None
     except (YAMLError, ValueError, OverflowError) as error:
         raise _Unreadable("yaml", Place(file, 1), visible(str(error).split("\n")[0])) from None
 
@@ -243,8 +244,10 @@ class _Builder:
         elif isinstance(node, Leaf) and isinstance(node.value, str):
             return node.value
         else:
-            shown = write_json(node.value) if isinstance(node, Leaf) else "a list or mapping"
-            self._problem(place, f"a key must be a text, not {shown:.80}: put it in quotes")
+            shown = "a list or mapping"
+            if isinstance(node, Leaf):
+                shown = f"{write_json(node.value):.80}: put it in quotes"
+            self._problem(place, f"a key must be a text, not {shown}")
         return None
 
     def _too_deep(self, place: Place) -> None:
