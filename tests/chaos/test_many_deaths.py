@@ -294,9 +294,9 @@ def nothing_is_left(database: ServedDatabase, crew: list[Worker], plane: Plane) 
     assert holder_of(database) is None
     assert database.has_free_lock()
     if isinstance(database, SqliteFile):
-        # The lock is the operating system's; its file stays.
+        # The lock is the operating system's; its file stays, as the ticket key does.
         files = sorted(it.name for it in database.file.parent.glob("plane.db*"))
-        assert files == ["plane.db", "plane.db.lock"]
+        assert files == ["plane.db", "plane.db.key", "plane.db.lock"]
     for pid in [*plane.pids, *(pid for worker in crew for pid in worker.pids)]:
         eventually(lambda pid=pid: not is_alive(pid))
 

@@ -191,7 +191,7 @@ def test_each_statement_of_a_transaction_is_a_look_up(
     ("statement", "parameters", "index"),
     [
         (reads._TOKEN, ("T-1",), "tokens_pkey"),
-        (reads._EXISTS, ("T-1",), "tokens_pkey"),
+        (reads._EXISTS, ("T-1", "token"), "tokens_pkey"),
         (reads._HISTORY, ("T-1", 4, 20), "ledger_pkey"),
     ],
 )
