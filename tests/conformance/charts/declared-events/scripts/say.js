@@ -1,0 +1,3 @@
+emit("order", { n: 1 });
+emit("order", { n: "one" });
+emit("rumour", 1);

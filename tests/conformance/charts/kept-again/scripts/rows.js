@@ -1,0 +1,2 @@
+emit("row", 1);
+return 2;

@@ -1,0 +1,2 @@
+if (input) throw "a text";
+return { ok: true };

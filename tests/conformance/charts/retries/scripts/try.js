@@ -1,0 +1,2 @@
+emit("tried", "again");
+throw new Error("no luck");
