@@ -117,8 +117,12 @@ class Engine:
         self.next_timer += effects.new_timers
         if effects.entries:
             self._last = effects.entries[-1].at
-        assert broken_rules(self.family, self.ledger, self.machines) == []
+        assert self.broken() == []
         return reply
+
+    def broken(self) -> list[str]:
+        """The rules of a family that are broken now."""
+        return broken_rules(self.family, self.ledger, self.machines)
 
     def wait(self, **duration: float) -> None:
         """Time passes: ``wait(minutes=2)``."""

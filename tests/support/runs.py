@@ -16,18 +16,24 @@ from stateous.wire.problems import Refusal
 from stateous_controlplane.engine.commands import (
     AnswerTicket,
     Cancel,
+    Command,
     Deliver,
     Emit,
     EndAttempt,
+    Fire,
+    FireTimer,
     Pause,
     ReportDone,
     ReportFailed,
     Resume,
     SendEvent,
+    Start,
     Subject,
     SubmitRun,
 )
-from stateous_controlplane.engine.family import Situation, Vicinity
+from stateous_controlplane.engine.decide import Decision
+from stateous_controlplane.engine.family import Family, Situation, Vicinity
+from stateous_controlplane.engine.invariants import broken_rules
 from stateous_controlplane.engine.replies import EventReply, Reply
 from stateous_controlplane.engine.rows import Run, Task, TaskStatus, TicketStatus, Token
 from tests.support.engine import BOX, Engine
@@ -45,6 +51,70 @@ class Runs(Engine):
 
     def _situation(self, looked_up: dict[str, bool]) -> Situation:
         return replace(super()._situation(looked_up), ticket_key=self.ticket_key)
+
+    # ── families ────────────────────────────────────────────────────────
+
+    def decide(self, command: Command) -> Decision:
+        """Decide on the family that the command is about; a delivery is about two."""
+        whole = self.family
+        self.family = self.only(*self._tops(command))
+        try:
+            return super().decide(command)
+        finally:
+            self.family = whole
+
+    def broken(self) -> list[str]:
+        """The rules that a family breaks, or all of them together."""
+        tops = {row.top for row in self.family.tokens.values()}
+        found = [words for top in tops for words in self._broken_in(top)]
+        keys = [
+            row.run_part.key for row in self.family.tokens.values() if row.status.live and row.run
+        ]
+        twice = {key for key in keys if key is not None and keys.count(key) > 1}
+        return found + [f"the key {key!r} has several live runs" for key in twice]
+
+    def _broken_in(self, top: str) -> list[str]:
+        family = self.only(top)
+        ledger = [entry for entry in self.ledger if entry.token in family.tokens]
+        return broken_rules(family, ledger, self.machines)
+
+    def only(self, *tops: str | None) -> Family:
+        """The rows of the families below ``tops``; what is held is that of the last one."""
+        whole, wanted = self.family, {each for each in tops if each is not None}
+        mine = {token for token, row in whole.tokens.items() if row.top in wanted}
+        family = Family(
+            tokens={token: row for token, row in whole.tokens.items() if token in mine},
+            tasks={number: row for number, row in whole.tasks.items() if row.token in mine},
+            timers={number: row for number, row in whole.timers.items() if row.token in mine},
+            keys={place: use for place, use in whole.keys.items() if place[0] in mine},
+            memory={place: kept for place, kept in whole.memory.items() if place[0] in mine},
+            held={place: held for place, held in whole.held.items() if held.top == tops[-1]},
+            tickets={each: row for each, row in whole.tickets.items() if row.token in mine},
+            kept={place: kept for place, kept in whole.kept.items() if place[0] in mine},
+            outbox={place: sent for place, sent in whole.outbox.items() if place[0] in mine},
+        )
+        family.holding = len(family.held)
+        return family
+
+    def _tops(self, command: Command) -> list[str | None]:
+        whole = self.family
+        match command:
+            case Deliver(sender, seq):
+                sent = whole.outbox.get((sender, seq))
+                named = [sender, None if sent is None else self.holder(sent.key)]
+            case SubmitRun(run=named_run) | SendEvent(run=named_run):
+                named = [named_run]
+            case AnswerTicket(found):
+                ticket = whole.tickets.get(found)
+                named = [None if ticket is None else ticket.token]
+            case FireTimer(timer):
+                named = [whole.timers[timer].token]
+            case Start() | Fire() | Pause() | Resume() | Cancel():
+                named = [command.token]
+            case _:
+                named = [whole.tasks[command.task].token]
+        rows = [whole.tokens.get(each) for each in named if each is not None]
+        return [row and row.top for row in rows] or [None]
 
     # ── commands ────────────────────────────────────────────────────────
 
@@ -158,7 +228,7 @@ class Runs(Engine):
 
     def holder(self, key: str | None) -> str | None:
         """The live run that has the key."""
-        live = [each for each in self.family.tokens.values() if each.status.live]
+        live = [each for each in self.family.tokens.values() if each.status.live and each.run]
         return next((e.token for e in live if key is not None and e.run_part.key == key), None)
 
     def value(self, ticket: str, run: str = R, visit: int | None = None) -> str:
