@@ -25,6 +25,7 @@ from stateous_controlplane.writer.hold import holder_name
 from stateous_controlplane.writer.sequencer import Terms
 
 LEASE = timedelta(seconds=30)
+TICKET_KEY = bytes(range(32))
 
 
 @dataclass
@@ -60,9 +61,12 @@ def live_api(graph: Path, url: str) -> Iterator[LiveApi]:
         over = asyncio.Event()
         stop.append(lambda: loop.call_soon_threadsafe(over.set))
         loop = asyncio.get_running_loop()
-        desk = WriterDesk(store, Catalog(workflow.machine), Terms(holder, LEASE), broken.append)
+        catalog = Catalog(workflow.machine)
+        terms = Terms(holder, LEASE, ticket_key=TICKET_KEY)
+        desk = WriterDesk(store, catalog, terms, broken.append)
         reads = store.reads()
-        app = make_app(desk, reads, workflow.served, ApiSettings(holder=holder))
+        settings = ApiSettings(holder=holder, ticket_key=TICKET_KEY)
+        app = make_app(desk, reads, workflow.served, settings, catalog)
         server = Server(app, [listening])
         await server.start()
         served.append(LiveApi(address, app, broken))

@@ -21,10 +21,16 @@ from stateous_controlplane.engine.rows import Status
 _RUN: Final = {"name": "id", "in": "path", "required": True, "schema": text(1)}
 _CHECKSUM: Final = {"name": "checksum", "in": "path", "required": True, "schema": text(1)}
 _VALUE: Final = {"name": "value", "in": "path", "required": True, "schema": text(1)}
-_STARTER: Final = {
+_SHOWN: Final = {
     "name": STARTER,
     "in": "header",
     "description": "The secret of who started the run: it opens tickets, and nothing is masked.",
+    "schema": text(),
+}
+_BROUGHT: Final = {
+    "name": STARTER,
+    "in": "header",
+    "description": "A secret of the caller's own; without it the answer has one.",
     "schema": text(32, 256, pattern="^[!-~]*$"),
 }
 _WAIT: Final = query("wait", whole(0, MAX_READ_WAIT, default=0))
@@ -98,7 +104,7 @@ def _paths_of_runs() -> Schema:
                     201: success("New.", ref("Run")),
                 },
                 body="Submit",
-                parameters=(KEY, _STARTER),
+                parameters=(KEY, _BROUGHT),
                 refusals=(409,),
             ),
         },
@@ -111,7 +117,7 @@ def _paths_of_runs() -> Schema:
                     _RUN,
                     _WAIT,
                     query("outputs", {"enum": ["true", "false"], "default": "false"}),
-                    _STARTER,
+                    _SHOWN,
                 ),
             )
         },
@@ -124,7 +130,7 @@ def _paths_of_runs() -> Schema:
                     _RUN,
                     query("after", whole(0, default=0)),
                     query("limit", whole(1, MAX_HISTORY)),
-                    _STARTER,
+                    _SHOWN,
                 ),
             )
         },
@@ -133,7 +139,7 @@ def _paths_of_runs() -> Schema:
                 "get_tickets",
                 "The open tickets of a run with their values, for who started it",
                 {200: success("The tickets.", ref("Tickets"))},
-                parameters=(_RUN, _WAIT, _STARTER),
+                parameters=(_RUN, _WAIT, _SHOWN),
             )
         },
         "/runs/{id}/events/{event}": {
