@@ -67,7 +67,7 @@ def ready_ticket_key(store: Store, holder: str, file: Path | None) -> bytes:
     if file is None:
         _log.warning(
             "the ticket key is kept in the database, where whoever reads a backup finds it; start "
-            "with --key-file PATH to move it into a file of its own"
+            "with --key-file PATH, a file that does not exist yet, to move it there"
         )
     return key
 
