@@ -61,6 +61,7 @@ def path(*states: tuple[str, int]) -> dict[str, Any]:
         (RUN | path(("a", 2), ("b", 1)), "run-1: review: a/b, active"),
         (RUN | path(("a", 1), ("b", 3)), "run-1: review: a/b (visit 3), active"),
         (RUN | {"id": "x\n"}, "x\\n: review: drafting, active"),
+        (RUN | path() | {"status": "failed"}, "run-1: review: -, failed"),
     ],
 )
 def test_a_run_is_one_line(run: dict[str, Any], line: str) -> None:
@@ -100,7 +101,7 @@ def test_what_goes_on_in_a_run() -> None:
     }
     assert whole_run_lines(run, DOCUMENT, UTC) == [
         "run-1: review: drafting, active",
-        'input: {"document":"der Plan – ü"}',
+        'input: {"document": "der Plan – ü"}',
         "job: drafting: script draft.js, queued",
         "job: price: routine quote, claimed (attempt 2)",
         "job: chat: machine shared/chat.yaml, running: r-2",
@@ -124,7 +125,7 @@ def test_what_goes_on_in_a_run() -> None:
             },
             "error: job: the job x failed: no",
         ),
-        ({"status": "cancelled"}, 'input: {"document":"der Plan – ü"}'),
+        ({"status": "cancelled"}, 'input: {"document": "der Plan – ü"}'),
     ],
 )
 def test_how_a_run_ended(end: dict[str, Any], last: str) -> None:

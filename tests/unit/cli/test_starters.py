@@ -81,10 +81,10 @@ def test_the_variable_counts_for_every_run(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the rule of Linux")
 def test_where_they_are_kept(tmp_path: Path) -> None:
     assert state_folder({"XDG_STATE_HOME": str(tmp_path)}) == tmp_path / "stateous"
-    assert state_folder({"HOME": "/home/ann"}) == Path("/home/ann/.local/state/stateous")
+    assert state_folder({"HOME": "/homes/ann"}) == Path("/homes/ann/.local/state/stateous")
     # A relative path is to be ignored, says the rule.
-    assert state_folder({"HOME": "/home/ann", "XDG_STATE_HOME": "x"}) == Path(
-        "/home/ann/.local/state/stateous"
+    assert state_folder({"HOME": "/homes/ann", "XDG_STATE_HOME": "x"}) == Path(
+        "/homes/ann/.local/state/stateous"
     )
 
 

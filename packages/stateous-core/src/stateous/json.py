@@ -28,6 +28,7 @@ _SHORT: Final = 2048
 _SUSPECT: Final = re.compile(rb"\\u0000|[0-9][eE]|[0-9]{300}")
 
 _compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_roomy = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _canonical = json.JSONEncoder(
     ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
@@ -91,6 +92,11 @@ def write_json(value: Any) -> str:
         TypeError: something that JSON does not have.
     """
     return _compact.encode(value)
+
+
+def roomy_json(value: Any) -> str:
+    """As :func:`write_json`, with a blank behind each comma and colon: as people type it."""
+    return _roomy.encode(value)
 
 
 def canonical_json(value: Any) -> str:

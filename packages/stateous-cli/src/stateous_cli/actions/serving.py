@@ -1,4 +1,4 @@
-"""`stateous serve`: a control plane, and with `--supervise` a supervisor beside it.
+"""`stateous serve`: a control plane, and with `--supervise` or `--scripts` a supervisor beside it.
 
 This is the one place where control plane and supervisor meet. The control plane takes the signals
 and owns the process; whatever runs beside it is its companion. With a supervisor a signal goes to
@@ -15,16 +15,20 @@ from stateous_controlplane.serving import Companion
 from stateous_controlplane.settings import ServeSettings
 
 
-def serve_until_stopped(settings: ServeSettings, supervise: Path | None) -> int:
+def serve_until_stopped(
+    settings: ServeSettings, supervise: Path | None = None, *, scripts: bool = False
+) -> int:
     """Serve until a signal or the end of the supervisor: the exit code.
 
     Raises:
         StateousError: a refusal at the start, or the database was taken by another.
     """
-    return serve(settings, None if supervise is None else _companion(supervise))
+    alone = supervise is None and not scripts
+    return serve(settings, None if alone else _companion(supervise, scripts=scripts))
 
 
-def _companion(folder: Path) -> Companion:
-    with needed("stateous-supervisor", by="serve --supervise"):
+def _companion(folder: Path | None, *, scripts: bool) -> Companion:
+    option = "--supervise" if folder is not None else "--scripts"
+    with needed("stateous-supervisor", by=f"serve {option}"):
         from stateous_cli.companion import SupervisorCompanion
-    return SupervisorCompanion(folder)
+    return SupervisorCompanion(folder, scripts=scripts)

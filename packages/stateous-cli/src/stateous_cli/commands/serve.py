@@ -1,4 +1,4 @@
-"""`stateous serve` (`docs/spec/wire.md` 6.3)."""
+"""`stateous serve` (`docs/spec/wire.md` 6.3, `docs/spec/statechart.md` 17)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def serve(
         Path | None,
         typer.Argument(
             metavar="GRAPH",
-            help="The graph file. Without it no token starts; those on record go on.",
+            help="The graph file. Without it no token starts, and those on record go on; runs of "
+            "charts are served with and without it.",
         ),
     ] = None,
     db: Annotated[
@@ -54,6 +55,14 @@ def serve(
             help="Also run the supervisor of this folder, in the same process.",
         ),
     ] = None,
+    scripts: Annotated[
+        bool,
+        typer.Option(
+            "--scripts",
+            help="Also run the scripts of charts, 4 at a time, each in a process of its own. For "
+            "development.",
+        ),
+    ] = False,
     key_file: Annotated[
         Path | None,
         typer.Option(
@@ -114,7 +123,7 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Serve a workflow: the HTTP API and the clock, until Ctrl-C."""
+    """Serve a workflow and runs of charts: the HTTP API and the clock, until Ctrl-C."""
     hosts = allow_host or os.environ.get("STATEOUS_ALLOW_HOSTS", "").split(",")
 
     def process() -> int:
@@ -136,6 +145,7 @@ def serve(
                 standby_file=standby_file,
             ),
             supervise,
+            scripts=scripts,
         )
 
     run(process)

@@ -1,4 +1,4 @@
-"""`stateous supervise` (`docs/spec/authoring.md` 8)."""
+"""`stateous supervise` (`docs/spec/authoring.md` 8, `docs/spec/statechart.md` 17)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,20 @@ def register(app: typer.Typer) -> None:
 
 def supervise(
     folder: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
-            metavar="FOLDER", help="The supervisor's folder: contract.py, stateous.yaml, routines."
+            metavar="FOLDER",
+            help="The supervisor's folder: contract.py, stateous.yaml, routines. Not needed with "
+            "--scripts.",
         ),
-    ],
+    ] = None,
+    scripts: Annotated[
+        bool,
+        typer.Option(
+            "--scripts",
+            help="Run the scripts of charts too, each in a process of its own that can only compute.",
+        ),
+    ] = False,
     url: Annotated[
         str | None,
         typer.Option(
@@ -49,11 +58,13 @@ def supervise(
         ),
     ] = None,
 ) -> None:
-    """Run the routines of a folder, until Ctrl-C. The first lets them finish."""
+    """Run the routines of a folder, scripts, or both, until Ctrl-C. The first lets them finish."""
+    if folder is None and not scripts:
+        raise typer.BadParameter("it is needed without --scripts", param_hint="'FOLDER'")
 
     def process() -> int:
         with needed("stateous-supervisor", by="supervise"):
             from stateous_cli.actions import supervising
-        return supervising.supervise(folder, url=url, tasks=tasks, name=name)
+        return supervising.supervise(folder, url=url, tasks=tasks, name=name, scripts=scripts)
 
     run(process)

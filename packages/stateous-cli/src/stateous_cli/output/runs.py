@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from stateous.visible import visible
 from stateous.wire.moments import read_moment
 from stateous_cli.output.tokens import visit_text
-from stateous_cli.output.visible import json_text
+from stateous_cli.output.visible import roomy_json_text
 
 Run: TypeAlias = Mapping[str, Any]
+
+#: Where a run is whose start failed: no state was entered.
+_NOWHERE: Final = "-"
 
 
 def run_line(run: Run) -> str:
     """One run on one line: the names of its active path, of the leaf also the visit."""
-    *around, leaf = run["configuration"]
-    names = [visible(state["state"]) for state in around]
-    path = "/".join([*names, visit_text(leaf["state"], leaf["visit"])])
-    return f"{visible(run['id'])}: {visible(run['machine'])}: {path}, {visible(run['status'])}"
+    return (
+        f"{visible(run['id'])}: {visible(run['machine'])}: {_path(run['configuration'])}, "
+        f"{visible(run['status'])}"
+    )
 
 
 def run_lines(runs: Iterable[Run]) -> list[str]:
@@ -32,7 +35,7 @@ def whole_run_lines(run: Run, document: Mapping[str, Any], zone: tzinfo | None =
 
     ``document`` is the one that the run keeps; it says what a job does.
     """
-    lines = [run_line(run), f"input: {json_text(run['input'])}"]
+    lines = [run_line(run), f"input: {roomy_json_text(run['input'])}"]
     if run["ended_at"] is None:
         return [*lines, *_going_on(run, document, zone)]
     if run["error"] is not None:
@@ -42,7 +45,7 @@ def whole_run_lines(run: Run, document: Mapping[str, Any], zone: tzinfo | None =
 
 def output_line(run: Run) -> str:
     """What a run came to."""
-    return f"output: {json_text(run['output'])}"
+    return f"output: {roomy_json_text(run['output'])}"
 
 
 def error_line(run: Run) -> str:
@@ -53,6 +56,14 @@ def error_line(run: Run) -> str:
 def ticket_lines(tickets: Iterable[Mapping[str, Any]]) -> list[str]:
     """Open tickets with their values."""
     return [f"{visible(each['ticket'])}: {visible(each['value'])}" for each in tickets]
+
+
+def _path(configuration: Sequence[Mapping[str, Any]]) -> str:
+    if not configuration:
+        return _NOWHERE
+    *around, leaf = configuration
+    names = [visible(state["state"]) for state in around]
+    return "/".join([*names, visit_text(leaf["state"], leaf["visit"])])
 
 
 def _going_on(run: Run, document: Mapping[str, Any], zone: tzinfo | None) -> Iterator[str]:
