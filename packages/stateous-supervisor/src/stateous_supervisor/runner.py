@@ -30,6 +30,7 @@ from stateous_supervisor.calls import Call, call_of
 from stateous_supervisor.crashpoints import reached
 from stateous_supervisor.failures import cut, defined_at, raised_at, shown_trace
 from stateous_supervisor.forks import Home, forked_loops
+from stateous_supervisor.mailbox import Mailbox
 from stateous_supervisor.messages import Attempt, Draft, Kind, Message, Outgoing
 from stateous_supervisor.outcome import raised
 from stateous_supervisor.registry import JobRoutine, Routine
@@ -96,6 +97,7 @@ class Runner:
         self._tasks: dict[Attempt, asyncio.Task[JsonObject]] = {}
         self._cancelled: set[Attempt] = set()
         self.loop = asyncio.new_event_loop()
+        self._mailbox = Mailbox(self.loop)
         self._closing = False
         self._thread = threading.Thread(target=self._turn, name="routines", daemon=True)
         self._thread.start()
@@ -108,7 +110,7 @@ class Runner:
         try:
             call = call_of(routine, attempt, grant, sink)
             if routine.on_loop:
-                self.loop.call_soon_threadsafe(self._begin, call)
+                self._mailbox.post(self._begin, call)
             else:
                 threading.Thread(
                     target=self._in_thread, args=(call,), name=call.title, daemon=True
@@ -118,7 +120,7 @@ class Runner:
 
     def cancel(self, attempt: Attempt) -> None:
         """Cancel the routine if it is an `async def` one; a thread runs on."""
-        self.loop.call_soon_threadsafe(self._cancel, attempt)
+        self._mailbox.post(self._cancel, attempt)
 
     def close(self, timeout: float) -> None:
         """Cancel what still runs on the loop, and end the loop within ``timeout`` seconds.
@@ -127,7 +129,7 @@ class Runner:
         """
         if not self._closing:
             self._closing = True
-            self.loop.call_soon_threadsafe(self._wind_up)
+            self._mailbox.post(self._wind_up)
         self._thread.join(timeout)
 
     # On a thread of its own

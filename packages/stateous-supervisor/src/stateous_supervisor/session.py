@@ -84,12 +84,6 @@ class Held:
     on_loop: bool
 
 
-@dataclass(slots=True)
-class _Work:
-    on_loop: bool
-    running: bool = True
-
-
 class Session:
     """The state of one supervisor between its start and its end.
 
@@ -102,7 +96,8 @@ class Session:
         self._places = places
         self._fresh = fresh_request
         self._pace = pace if pace is not None else Pace()
-        self._work: dict[Attempt, _Work] = {}
+        self._work: dict[Attempt, Held] = {}
+        self._running: set[Attempt] = set()
         self._request = fresh_request()
         self._asked_at: float | None = None
         self._unanswered = False
@@ -145,7 +140,8 @@ class Session:
         new = []
         for held in granted:
             if held.attempt not in self._work:
-                self._work[held.attempt] = _Work(held.on_loop)
+                self._work[held.attempt] = held
+                self._running.add(held.attempt)
                 new.append(held.attempt)
         quick = self._asked_at is not None and now - self._asked_at <= self._pace.claim_pause
         self._answered(now + self._pace.claim_pause if quick and not granted else now)
@@ -192,7 +188,7 @@ class Session:
     @property
     def running(self) -> int:
         """How many routines run, lost ones not counted."""
-        return sum(work.running for work in self._work.values())
+        return len(self._running)
 
     def holds(self, attempt: Attempt) -> bool:
         """Whether what the attempt says and does still counts."""
@@ -200,15 +196,13 @@ class Session:
 
     def is_running(self, attempt: Attempt) -> bool:
         """Whether the attempt is held and its routine has not ended."""
-        work = self._work.get(attempt)
-        return work is not None and work.running
+        return attempt in self._running
 
     def ended(self, now: float, attempt: Attempt) -> bool:
         """The routine ended: whether its outcome is to be reported."""
-        work = self._work.get(attempt)
-        if work is None:
+        if attempt not in self._work:
             return False
-        work.running = False
+        self._running.discard(attempt)
         if self._rest_ends_early:
             self._not_before = min(self._not_before, now)
         return True
@@ -216,6 +210,7 @@ class Session:
     def settled(self, attempt: Attempt) -> None:
         """The attempt's report is answered, or there will be none: it is held no longer."""
         if self._work.pop(attempt, None) is not None:
+            self._running.discard(attempt)
             self._publish()
 
     def lost(self, now: float, attempts: Iterable[Attempt]) -> list[Attempt]:
@@ -225,12 +220,12 @@ class Session:
         """
         gone = []
         for attempt in attempts:
-            work = self._work.get(attempt)
-            if work is not None and work.running:
+            if attempt in self._running:
                 self.ended(now, attempt)
                 del self._work[attempt]
                 gone.append(attempt)
-        self._publish()
+        if gone:
+            self._publish()
         return gone
 
     def stop(self) -> Phase:
@@ -239,4 +234,4 @@ class Session:
         return self.phase
 
     def _publish(self) -> None:
-        self.held = tuple(Held(attempt, work.on_loop) for attempt, work in self._work.items())
+        self.held = tuple(self._work.values())

@@ -24,6 +24,7 @@ from stateous_supervisor.clock import since_boot
 from stateous_supervisor.errors import SupervisorError
 from stateous_supervisor.folder import find_contract, read_settings
 from stateous_supervisor.loops.answers import refusal, unanswered
+from stateous_supervisor.mailbox import Mailbox
 from stateous_supervisor.messages import Message, Outgoing
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.pace import Pace
@@ -103,7 +104,7 @@ class Supervisor:
         self._contract = find_contract(folder) if folder is not None else None
         self._pace = pace if pace is not None else Pace()
         self._clock = clock
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._mailbox: Mailbox | None = None
         self._shift: Shift | None = None
         # Counted, not queued: a signal handler may interrupt anything, another handler too.
         self._stops = 0
@@ -134,10 +135,11 @@ class Supervisor:
         self._post(self._see_stops)
 
     async def _run(self, url: str, signals: bool) -> int:
-        self._loop = asyncio.get_running_loop()
-        self._loop.set_default_executor(_LookUps(_MOST_LOOK_UPS, thread_name_prefix="look-up"))
+        loop = asyncio.get_running_loop()
+        self._mailbox = Mailbox(loop)
+        loop.set_default_executor(_LookUps(_MOST_LOOK_UPS, thread_name_prefix="look-up"))
         if signals:
-            _call_on_signals(self._loop, self.stop)
+            _call_on_signals(loop, self.stop)
         self._see_stops()
         with contextlib.closing(self._open_outbox()) as outbox:
             async with AsyncClient(url, timeout=self._pace.http_timeout, retries=0) as plane:
@@ -244,9 +246,9 @@ class Supervisor:
 
     def _post(self, call: Callable[..., None], *args: object) -> None:
         """Have the loop call ``call``; when it has ended, or not begun, there is nobody to tell."""
-        if self._loop is not None:
+        if self._mailbox is not None:
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(call, *args)
+                self._mailbox.post(call, *args)
 
     def _see_stops(self) -> None:
         while self._stops_seen < self._stops:

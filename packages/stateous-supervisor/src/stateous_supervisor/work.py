@@ -37,7 +37,9 @@ def queue_of(grant: Mapping[str, Any]) -> Queue:
     if "script" in grant:
         return SCRIPTS
     if "routine" in grant:
-        return job(f"{grant['machine']}/{grant['routine']}")
+        # By its name in the chart, or as it was claimed; no name has a slash in it.
+        routine = str(grant["routine"])
+        return job(routine if "/" in routine else f"{grant['machine']}/{routine}")
     return state(grant["state"])
 
 
