@@ -12,7 +12,12 @@ from stateous_controlplane.engine.rows import Ticket
 from stateous_controlplane.settings import ServeError
 from stateous_controlplane.store.memory.store import MemoryStore
 from stateous_controlplane.store.port import Changes
-from stateous_controlplane.ticket_key import fingerprint_of, key_file_for, ready_ticket_key
+from stateous_controlplane.ticket_key import (
+    fingerprint_of,
+    key_file_for,
+    ready_ticket_key,
+    warn_of_key_in_database,
+)
 from tests.support.stores import HOLDER, NOW
 
 KEY = bytes(range(32))
@@ -67,6 +72,9 @@ def test_a_database_that_keeps_the_key_is_warned_of(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         key = ready(store, None)
+        warn_of_key_in_database(Path("key"))
+        assert caplog.text == ""
+        warn_of_key_in_database(None)
     assert store.ticket_key().key == key.hex()
     assert "--key-file" in caplog.text
     assert key.hex() not in caplog.text

@@ -30,7 +30,11 @@ from stateous_controlplane.startup import (
 )
 from stateous_controlplane.store.opening import open_store
 from stateous_controlplane.store.port import Store
-from stateous_controlplane.ticket_key import key_file_for, ready_ticket_key
+from stateous_controlplane.ticket_key import (
+    key_file_for,
+    ready_ticket_key,
+    warn_of_key_in_database,
+)
 from stateous_controlplane.writer.hold import holder_name
 
 _log = logging.getLogger("stateous.serve")
@@ -75,11 +79,13 @@ def _open(settings: ServeSettings, opened: contextlib.ExitStack) -> ControlPlane
     opened.callback(listening.close)
     if store is None:
         store = _hold(settings, holder, opened)
-    key = ready_ticket_key(store, holder, key_file_for(settings.db, settings.key_file))
+    key_file = key_file_for(settings.db, settings.key_file)
+    key = ready_ticket_key(store, holder, key_file)
     if isinstance(graph, Workflow):
         put_on_record(store, holder, graph, _now())
     elif graph is not None:
         put_chart_on_record(store, holder, graph, _now())
+    warn_of_key_in_database(key_file)
     if not listen.loopback:
         _log.warning("%s lets other computers in, and the API has no authentication", listen)
     return ControlPlane(

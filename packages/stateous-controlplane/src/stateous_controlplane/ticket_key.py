@@ -64,12 +64,16 @@ def ready_ticket_key(store: Store, holder: str, file: Path | None) -> bytes:
     kept = key.hex() if file is None else None
     if (record.key, record.fingerprint) != (kept, fingerprint):
         store.record_ticket_key(holder, key=kept, fingerprint=fingerprint)
+    return key
+
+
+def warn_of_key_in_database(file: Path | None) -> None:
+    """Say how to move the key out of the database, when that keeps it."""
     if file is None:
         _log.warning(
             "the ticket key is kept in the database, where whoever reads a backup finds it; start "
             "with --key-file PATH, a file that does not exist yet, to move it there"
         )
-    return key
 
 
 def _read(file: Path) -> bytes | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from sqlalchemy.dialects import sqlite
 
 from stateous.json import JsonText
-from stateous_controlplane.store import pages
+from stateous_controlplane.store import pages, run_pages
 from stateous_controlplane.store.port import (
     Changes,
     Granted,
@@ -19,6 +20,7 @@ from stateous_controlplane.store.port import (
     TaskFilter,
     TokenFilter,
 )
+from stateous_controlplane.store.run_views import NewestPlace, RunFilter
 from stateous_controlplane.store.sqlite.connecting import open_writer
 from stateous_controlplane.store.sqlite.reads import SqliteReads
 from stateous_controlplane.store.sqlite.transaction import SqliteTransaction
@@ -26,7 +28,7 @@ from tests.support.databases import SqliteFile
 from tests.support.stores import NOW, claimed, entry, task, timer, token
 
 TOKEN_BY_ID = "tokens USING INDEX sqlite_autoindex_tokens_1 (token=?)"
-TOKEN_TO_CHANGE = "tokens USING COVERING INDEX sqlite_autoindex_tokens_1 (token=?)"
+TOKEN_TO_CHANGE = TOKEN_BY_ID
 TASK_BY_ID = "tasks USING INTEGER PRIMARY KEY (rowid=?)"
 FAMILY = {
     TOKEN_BY_ID,
@@ -224,6 +226,47 @@ def test_a_page_of_few_tokens_looks_them_up_and_sorts(
     step, sort = steps_of(connection, str(page.compile(dialect=sqlite.dialect())))
     assert step.startswith(f"SEARCH tokens USING INDEX {index}")
     assert sort == "USE TEMP B-TREE FOR ORDER BY"
+
+
+@pytest.mark.parametrize("behind", [None, NewestPlace(NOW, "a")], ids=["first page", "later page"])
+@pytest.mark.parametrize(
+    ("where", "index", "sorted_"),
+    [
+        (RunFilter(), "runs_newest", False),
+        (RunFilter(machine="m"), "runs_newest", False),
+        (RunFilter(status="active"), "runs_status_newest", False),
+        (RunFilter(key="k"), "runs_key (key=?)", True),
+        (RunFilter(parent="a"), "tokens_parent (parent=?)", True),
+    ],
+)
+def test_a_page_of_runs_uses_an_index_of_runs(
+    connection: sqlite3.Connection,
+    where: RunFilter,
+    index: str,
+    sorted_: bool,
+    behind: NewestPlace | None,
+) -> None:
+    page = run_pages.runs_page(where, behind=behind, limit=100)
+    steps = steps_of(connection, str(page.compile(dialect=sqlite.dialect())))
+    assert f"tokens USING INDEX {index}" in steps[0], steps
+    assert bool(sorts(steps)) is sorted_
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        run_pages.one_run,
+        run_pages.jobs_of,
+        run_pages.timers_of,
+        run_pages.tickets_of,
+        run_pages.kept_of,
+    ],
+)
+def test_what_belongs_to_a_run_is_looked_up(
+    connection: sqlite3.Connection, select: Callable[[str], Any]
+) -> None:
+    steps = steps_of(connection, str(select("run-1").compile(dialect=sqlite.dialect())))
+    assert walks(steps) == []
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,21 @@
-"""The selects of runs and documents, for both databases: cold reads, by SQLModel's tables."""
+"""The selects of runs and documents, for both databases: cold reads, by SQLModel's tables.
+
+The condition of a partial index has to stand in a query word by word, and not as a parameter.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, TextClause, and_, func, or_, select, text
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from stateous_controlplane.store.json_members import JsonMember, JsonNumber
 from stateous_controlplane.store.run_views import NewestPlace, RunFilter
 from stateous_controlplane.store.tables import (
+    LIVE,
+    RUN,
     GraphRow,
     KeptRow,
     LedgerRow,
@@ -49,8 +54,9 @@ def runs_page(
     """At most ``limit`` runs behind ``behind``, newest first."""
     # As an expression the kind calls for no walk along the newest: an index finds few rows to sort.
     looked_up = where.key is not None or where.parent is not None
-    kind = col(TokenRow.kind).concat("") if looked_up else col(TokenRow.kind)
-    conditions: list[ColumnElement[bool]] = [kind == "run"]
+    conditions: list[ColumnElement[bool] | TextClause] = [
+        col(TokenRow.kind).concat("") == "run" if looked_up else text(f"tokens.{RUN}")
+    ]
     for column, value in (
         (col(TokenRow.status), where.status),
         (col(MachineRow.name), where.machine),
@@ -124,7 +130,7 @@ def jobs_of(run: str) -> Select[*tuple[Any, ...]]:
         .where(
             col(entry.token) == run,
             col(entry.seq) > last_entered,
-            col(entry.kind).in_(("task_queued", "branch_started")),
+            or_(col(entry.kind) == "task_queued", col(entry.kind) == "branch_started"),
         )
         .order_by(col(entry.seq))
     )
@@ -134,7 +140,7 @@ def timers_of(run: str) -> Select[*tuple[Any, ...]]:
     """The timers that run, in the order that they were started in."""
     return (
         select(col(TimerRow.event), col(TimerRow.state), col(TimerRow.text), col(TimerRow.due_at))
-        .where(col(TimerRow.token) == run, col(TimerRow.status) == "pending")
+        .where(col(TimerRow.token) == run, text("timers.status = 'pending'"))
         .order_by(col(TimerRow.id))
     )
 
@@ -147,7 +153,7 @@ def tickets_of(run: str) -> Select[*tuple[Any, ...]]:
         col(TicketRow.visit),
         col(TicketRow.digest),
         col(TicketRow.issued_at),
-    ).where(col(TicketRow.token) == run, col(TicketRow.status) == "open")
+    ).where(col(TicketRow.token) == run, text("tickets.status = 'open'"))
 
 
 def kept_of(run: str) -> Select[*tuple[Any, ...]]:
@@ -172,7 +178,7 @@ def graphs_page(*, behind: NewestPlace | None, limit: int) -> Select[*tuple[Any,
     live = (
         select(func.count())
         .select_from(TokenRow)
-        .where(col(TokenRow.graph) == graph, col(TokenRow.status).in_(("active", "paused")))
+        .where(col(TokenRow.graph) == graph, text(f"tokens.{LIVE}"))
         .correlate(GraphRow)
         .scalar_subquery()
     )

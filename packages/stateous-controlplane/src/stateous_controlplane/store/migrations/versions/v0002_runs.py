@@ -29,7 +29,8 @@ def upgrade() -> None:
     )
     runs = "kind = 'run'"
     _index("runs_key", "tokens", "key", where="key IS NOT NULL")
-    _index("runs_newest", "tokens", "started_at DESC", "token", where=runs)
-    _index("runs_status_newest", "tokens", "status", "started_at DESC", "token", where=runs)
+    newest = ("started_at DESC", "token")
+    _index("runs_newest", "tokens", "kind", *newest, where=runs)
+    _index("runs_status_newest", "tokens", "kind", "status", *newest, where=runs)
     _index("tickets_open", "tickets", "token", where="status = 'open'")
     _index("tasks_timeout", "tasks", "timeout", where="timeout IS NOT NULL")
