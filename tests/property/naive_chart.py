@@ -80,6 +80,18 @@ class Charts:
             return [self.value(run, place, ev, each, own) for each in given]
         return self.formula(run, place, ev, given, own) if given in self.formulas else given
 
+    def built(self, run, place, ev, given):
+        """A value that goes into a send, a job or an output: 64 levels deep at most."""
+        value = self.value(run, place, ev, given)
+        level, levels = [value], 0
+        while level:
+            level = [each for each in level if isinstance(each, list | dict)]
+            levels += bool(level)
+            level = [m for e in level for m in (e.values() if isinstance(e, dict) else e)]
+        if levels > 64:
+            raise Failed("too_large")
+        return value
+
     def formula(self, run, place, ev, text, own=True):
         way = self.way(self.chart(run), place)
         visits = run.entering | {each[0]: each[1] for each in run.path}

@@ -230,5 +230,5 @@ class Steps(Work):
                 self.log(run, "ticket_issued", **told)
             self.send(run, name, state.get("entry", []), ev, entered)
             for job, what in self.jobs(name, state).items():
-                given = self.value(run, name, ev, what.get("input"))
+                given = self.built(run, name, ev, what.get("input"))
                 self.start_job(run, name, visit, job, what, given)

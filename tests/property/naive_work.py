@@ -113,7 +113,7 @@ class Work(Charts):
     def send(self, run, state, sends, ev, entered):
         run.entering = run.gone  # tickets of states that were just left can still be read
         for each in sends:
-            to, data = each["to"], self.value(run, state, ev, each.get("data"))
+            to, data = each["to"], self.built(run, state, ev, each.get("data"))
             shown = to
             if isinstance(to, dict):
                 key = self.value(run, state, ev, to["key"])
@@ -147,7 +147,7 @@ class Work(Charts):
     # ── ends ────────────────────────────────────────────────────────────
 
     def end_in(self, run, name, state, ev):
-        output = self.value(run, name, ev, state.get("output"))
+        output = self.built(run, name, ev, state.get("output"))
         if len(run.path) == 1:
             run.output = output
             if state["end"] == "done":

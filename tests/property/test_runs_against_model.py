@@ -166,7 +166,7 @@ class Charts(RuleBasedStateMachine):
 
 TestCharts = Charts.TestCase
 TestCharts.settings = settings(
-    max_examples=int(os.environ.get("STATEOUS_EXAMPLES", "125")),
+    max_examples=int(os.environ.get("STATEOUS_EXAMPLES", "80")),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
