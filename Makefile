@@ -103,7 +103,7 @@ lock: $(STAMP) ## write requirements-dev.lock, and the locks of the images, agai
 	$(BIN)/uv lock -q
 	$(BIN)/uv export -q --no-emit-workspace --no-header --format requirements-txt -o requirements-dev.lock
 	$(call image-lock,controlplane,--package stateous-cli --extra controlplane)
-	$(call image-lock,supervisor,--package stateous-supervisor)
+	$(call image-lock,supervisor,--package stateous-supervisor --extra scripts)
 	$(call image-lock,cli,--package stateous-cli)
 	@rm -f uv.lock
 

@@ -1,5 +1,6 @@
 # The supervisor: `stateous-supervise FOLDER`. `make images` builds the wheels, then this.
 # A folder is put into it by an image of its own, as examples/sdlc-supervisor/Dockerfile does.
+# With the arguments `--scripts` it runs the scripts of charts, and needs no folder.
 ARG PYTHON_IMAGE=python:3.13-slim
 
 # What it needs of others, pinned by hash. It changes seldom, and its layer is used again.
@@ -40,6 +41,6 @@ CMD ["/supervisor"]
 ARG VERSION=dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="stateous-supervisor" \
-      org.opencontainers.image.description="Runs the routines of a Stateous workflow" \
+      org.opencontainers.image.description="Runs the routines of Stateous workflows and charts, and the scripts of charts" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
