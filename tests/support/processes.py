@@ -29,12 +29,14 @@ def environment(**extra: str) -> dict[str, str]:
     return {**plain, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", **extra}
 
 
-def run_stateous(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
+def run_stateous(
+    *words: str, cwd: Path | None = None, extra: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; ``extra`` are variables of its environment."""
     return subprocess.run(
         [*STATEOUS, *words],
         cwd=cwd,
-        env=environment(),
+        env=environment(**(extra or {})),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -55,12 +57,18 @@ def eventually(look: Callable[[], T | None], *, within: float = DEADLINE) -> T:
 
 
 class Process:
-    """A process that writes its stderr to a file."""
+    """A process that writes its stderr to a file, in ``log`` or where it runs."""
 
     def __init__(
-        self, words: list[str], *, cwd: Path, name: str, extra: Mapping[str, str] | None = None
+        self,
+        words: list[str],
+        *,
+        cwd: Path,
+        name: str,
+        extra: Mapping[str, str] | None = None,
+        log: Path | None = None,
     ) -> None:
-        self.log = cwd / f"{name}-{time.monotonic_ns()}.log"
+        self.log = (log or cwd) / f"{name}-{time.monotonic_ns()}.log"
         with self.log.open("wb") as stderr:
             self._process = subprocess.Popen(
                 [*STATEOUS, *words],

@@ -1,0 +1,3 @@
+// draft.js
+
+return "A draft of " + input.document
