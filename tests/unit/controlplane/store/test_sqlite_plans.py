@@ -28,7 +28,8 @@ from tests.support.databases import SqliteFile
 from tests.support.stores import NOW, claimed, entry, task, timer, token
 
 TOKEN_BY_ID = "tokens USING INDEX sqlite_autoindex_tokens_1 (token=?)"
-TOKEN_TO_CHANGE = TOKEN_BY_ID
+# Joining a list of rows reads nothing of a token but where it is.
+TOKEN_OF_A_LIST = "tokens USING COVERING INDEX sqlite_autoindex_tokens_1 (token=?)"
 TASK_BY_ID = "tasks USING INTEGER PRIMARY KEY (rowid=?)"
 FAMILY = {
     TOKEN_BY_ID,
@@ -71,6 +72,18 @@ def _writes(**changes: object) -> Callable[[SqliteTransaction], object]:
         transaction.write(before)
         transaction.load(Needs(tokens={"T-1"}))
         transaction.write(Changes(**changes))  # type: ignore[arg-type]
+
+    return act
+
+
+def _writes_many(**counts: int) -> Callable[[SqliteTransaction], object]:
+    """As many changes of a kind as there is a statement for."""
+    ((kind, count),) = counts.items()
+    names = [f"T-{number}" for number in range(count)]
+
+    def act(transaction: SqliteTransaction) -> None:
+        transaction.write(Changes([token(name) for name in names]))
+        transaction.write(Changes(**{kind: [token(name, seq=9) for name in names]}))  # type: ignore[arg-type]
 
     return act
 
@@ -121,9 +134,11 @@ def _writes(**changes: object) -> Callable[[SqliteTransaction], object]:
             {"outbox USING INTEGER PRIMARY KEY (rowid>?)"},
             id="what the outbox has",
         ),
-        pytest.param(_writes(tokens=[token(seq=9)]), {TOKEN_TO_CHANGE}, id="a move"),
-        pytest.param(_writes(tokens=[token(graph="g")]), {TOKEN_TO_CHANGE}, id="any token change"),
-        pytest.param(_writes(positions=[token(seq=9)]), {TOKEN_TO_CHANGE}, id="a position"),
+        pytest.param(_writes(moves=[token(seq=9)]), {TOKEN_BY_ID}, id="a move"),
+        pytest.param(_writes_many(moves=8), {TOKEN_OF_A_LIST}, id="moves"),
+        pytest.param(_writes_many(tokens=8), {TOKEN_OF_A_LIST}, id="any token changes"),
+        pytest.param(_writes(tokens=[token(graph="g")]), {TOKEN_BY_ID}, id="any token change"),
+        pytest.param(_writes(positions=[token(seq=9)]), {TOKEN_BY_ID}, id="a position"),
         pytest.param(_writes(tasks=[claimed(1)]), {TASK_BY_ID}, id="a task change"),
         pytest.param(
             _writes(timers=[timer(1, ready=False)]),
