@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from cel_expr_python import cel
-
 from stateous.errors import StateousError
 from stateous.json import Json
 from stateous.limits import MAX_EXPRESSION_BYTES
@@ -23,6 +21,8 @@ from stateous.statechart.syntax import Path, names_of
 #: What an expression can read.
 ROOTS: Final = ("input", "run", "states", "tickets", "event")
 
+#: The name of the type that a failed evaluation has.
+_ERROR: Final = "ERROR"
 _INT64: Final = range(-(2**63), 2**63)
 # `INVALID_ARGUMENT: ERROR: <input>:1:7: no such thing\n | the line\n | ..^ [INVALID_ARGUMENT]`
 _WHERE: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
@@ -70,7 +70,7 @@ class Expression:
             plain = value.plain_value()
         except RuntimeError as error:
             raise EvaluationError(_reason(str(error))) from None
-        if value.type() == cel.Type.ERROR:
+        if value.type().name() == _ERROR:
             raise EvaluationError(_reason(str(plain)))
         return _into_json(plain)
 
@@ -100,6 +100,9 @@ def _compiled(source: str) -> Expression:
 
 @lru_cache(1)
 def _environment() -> Any:
+    # Loaded on use: a control plane that serves a workflow only never needs it.
+    from cel_expr_python import cel
+
     return cel.NewEnv(variables=dict.fromkeys(ROOTS, cel.Type.DYN))
 
 
