@@ -64,11 +64,12 @@ def _rules_of_tokens(family: Family, machines: Machines) -> Iterator[str]:
 def _rules_of_one(family: Family, token: Token, machines: Machines) -> Iterator[str]:
     yield from _moment_rules(token)
     flow = _flow(token, machines)
-    if flow.policy.delivery is Delivery.OFFERED:
+    unknown = [state for state, _ in token.configuration if state not in flow.states]
+    if unknown:
+        yield f"{flow.name!r} has no state {unknown[0]!r}"
+    elif flow.policy.delivery is Delivery.OFFERED:
         for run_rule in RUN_RULES:
             yield from run_rule(family, token, flow)
-    elif token.state not in flow.states:
-        yield f"its workflow has no state {token.state!r}"
     else:
         for rule in (_token_rules, _child_rules, _work_rules, _join_rules):
             yield from rule(family, token, machines)

@@ -34,8 +34,8 @@ def path_rules(family: Family, token: Token, flow: Flow) -> Iterator[str]:
         if token.status.live or token.visits:
             yield "it is in no state"
         return
-    leaf = flow.states.get(names[-1])
-    if leaf is None or leaf.path != names:
+    leaf = flow.states[names[-1]]
+    if leaf.path != names:
         yield f"{names} is no path of its chart"
         return
     if leaf.initial is not None:
@@ -239,7 +239,7 @@ def differing(family: Family, token: Token, entries: list[Entry]) -> Iterator[st
         "error": None if run.error is None else tuple(run.error),
         "path": [
             (*active, entered)
-            for active, entered in zip(token.configuration, run.entered, strict=True)
+            for active, entered in zip(token.configuration, run.entered, strict=False)
         ],
         "visits": token.visits,
         "tasks": {
