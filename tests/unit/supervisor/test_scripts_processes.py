@@ -72,8 +72,7 @@ class Running:
 
     @property
     def pid(self):
-        children = Path(f"/proc/{self.scripts.server_pid}/task/{self.scripts.server_pid}/children")
-        running = [int(it) for it in children.read_text().split() if _is_busy(int(it))]
+        running = [pid for pid in _children(self.scripts.server_pid) if _is_busy(pid)]
         (pid,) = running
         return pid
 
@@ -88,6 +87,10 @@ class Running:
         with pytest.raises(ProcessDied) as died:
             await anext(self.run)
         return str(died.value)
+
+
+def _children(pid):
+    return [int(it) for it in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _is_busy(pid):
@@ -302,6 +305,17 @@ async def test_what_asks_for_an_end_is_the_runners_affair(scripts):
 
 
 @on_linux
+async def test_a_process_that_died_waiting_is_not_given_out(scripts):
+    await last(scripts, "return 1")
+    for pid in _children(scripts.server_pid)[:1]:
+        os.kill(pid, signal.SIGKILL)
+        await _gone(pid)
+    await asyncio.sleep(0.1)
+
+    assert await last(scripts, "return 1") == Done(1)
+
+
+@on_linux
 def test_when_the_runner_dies_nothing_is_left():
     program = (
         "import asyncio, sys\n"
@@ -318,10 +332,10 @@ def test_when_the_runner_dies_nothing_is_left():
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as runner:
         assert runner.stdout is not None
         server = int(runner.stdout.readline())
-        children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+        children = _children(server)
         assert len(children) >= 2
         runner.kill()
-    asyncio.run(_gone(server, *map(int, children)))
+    asyncio.run(_gone(server, *children))
 
 
 async def test_a_process_that_crashes_is_told(scripts):

@@ -11,6 +11,9 @@ The protocol (`docs/spec/authoring.md` 8.6):
 * **Group commit.** One thread writes. Whatever was asked for while it wrote the last transaction is
   the next one: n routines that write at once wait for one commit, not for n. A batch that fails is
   done again one by one, so that a message that cannot be written harms only itself.
+* **What is answered leaves with what comes.** Nobody waits for a removal, so it gets a transaction
+  of its own only when nothing has been put for a moment. One that a crash prevents costs a message
+  that is sent again.
 * **A disk that takes nothing is waited for.** From the first write that it refuses on, all writes
   are kept in memory, in order, and tried again with back-off, behind a write that proves room for
   more than them: so the disk is not full again with the next message. Who claims is told when that
@@ -21,7 +24,6 @@ The protocol (`docs/spec/authoring.md` 8.6):
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import threading
@@ -29,14 +31,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 from stateous_supervisor.backoff import Backoff
-from stateous_supervisor.crashpoints import reached
 from stateous_supervisor.errors import OutboxError
 from stateous_supervisor.messages import Attempt, Draft, Message
 from stateous_supervisor.outbox_file import (
@@ -47,6 +47,7 @@ from stateous_supervisor.outbox_file import (
     roll_back,
     rows_of,
 )
+from stateous_supervisor.outbox_writes import Forget, Put, Remove, Replace, Write, fail, passes
 from stateous_supervisor.pace import Pace
 
 # Bounds the memory of a transaction, not its latency: a batch is what came during the last one.
@@ -56,34 +57,9 @@ _MOST_KEPT: Final = 10_000
 # A disk counts as writable when it has room for so many bytes, besides what is kept.
 _ROOM: Final = 64 * 1024
 
-_log = logging.getLogger("stateous.supervisor")
 
-
-@dataclass(frozen=True, slots=True)
-class _Put:
-    draft: Draft
-    keep: bool
-    done: Future[Message]
-
-
-@dataclass(frozen=True, slots=True)
-class _Replace:
-    id: int
-    draft: Draft
-    done: Future[Message]
-
-
-@dataclass(frozen=True, slots=True)
-class _Remove:
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class _Forget:
-    attempt: Attempt
-
-
-_Write: TypeAlias = _Put | _Replace | _Remove | _Forget
+class _Tidy:
+    """There are answered messages."""
 
 
 class _Hurry:
@@ -121,12 +97,17 @@ class Outbox:
         #: Why the disk takes nothing now; None while it does.
         self.refusal: str | None = None
         # What the disk has refused, and whatever came behind it, in order.
-        self._kept: deque[_Write] = deque()
+        self._kept: deque[Write] = deque()
         self._holding = False
         self._backoff = Backoff(self._backoff_steps)
         self._next_try = 0.0
         self._hurried = False
-        self._writes: SimpleQueue[_Write | _Hurry | _End] = SimpleQueue()
+        self._writes: SimpleQueue[Write | _Tidy | _Hurry | _End] = SimpleQueue()
+        # Filled by any thread, whose first one tells the writer, and emptied by the writer.
+        self._answered: deque[Message] = deque()
+        self._tidy_is_asked = False
+        self._removal_wait = pace.removal_wait
+        self._tidy_at: float | None = None
         self._closing = threading.Lock()
         self._closed = False
         self._writer = threading.Thread(target=self._run, name="outbox", daemon=True)
@@ -173,9 +154,9 @@ class Outbox:
         Raises:
             OutboxError: the outbox is closed.
         """
-        done = _promise()
-        self._enqueue(_Put(draft, keep, done))
-        return done
+        write = Put(draft, keep)
+        self._enqueue(write)
+        return write.done
 
     def replace(self, message: Message, draft: Draft) -> Future[Message]:
         """Write ``draft`` and remove ``message``, both or neither.
@@ -183,17 +164,25 @@ class Outbox:
         Raises:
             OutboxError: the outbox is closed.
         """
-        done = _promise()
-        self._enqueue(_Replace(message.id, draft, done))
-        return done
+        write = Replace(message.id, draft)
+        self._enqueue(write)
+        return write.done
 
     def remove(self, message: Message) -> None:
-        """The message is answered: it leaves the disk with the next transaction."""
-        self._enqueue(_Remove(message))
+        """The message is answered: it leaves the disk with the next transaction, a moment later.
+
+        Raises:
+            OutboxError: the outbox is closed; not always then, since there is nothing to be lost.
+        """
+        # In this order: who sees that it is asked for has put his message in before it is done.
+        self._answered.append(message)
+        if not self._tidy_is_asked:
+            self._tidy_is_asked = True
+            self._enqueue(_Tidy())
 
     def forget(self, attempt: Attempt) -> None:
         """The attempt is lost: its messages leave the disk with the next transaction."""
-        self._enqueue(_Forget(attempt))
+        self._enqueue(Forget(attempt))
 
     def hurry(self) -> None:
         """The supervisor stops: what the disk refuses is tried once more, then fails."""
@@ -209,7 +198,7 @@ class Outbox:
                 self._writes.put(_End())
         self._writer.join()
 
-    def _enqueue(self, write: _Write) -> None:
+    def _enqueue(self, write: Write | _Tidy) -> None:
         if os.getpid() != self._process:  # before the lock, which may never be free in a child
             raise OutboxError("this process was forked from the supervisor, which alone may write")
         with self._closing:
@@ -233,33 +222,52 @@ class Outbox:
         finally:
             self._connection.close()
 
-    def _next(self) -> tuple[list[_Write], bool]:
+    def _next(self) -> tuple[list[Write], bool]:
         """What was asked for, and whether that is all; nothing when it is time to try again."""
-        batch: list[_Write] = []
-        wait = max(0.0, self._next_try - time.monotonic()) if self._holding else None
-        while len(batch) < _MOST_AT_ONCE:
+        batch: list[Write] = []
+        ended = False
+        while len(batch) < _MOST_AT_ONCE and not ended:
             try:
-                write = self._writes.get_nowait() if batch else self._writes.get(timeout=wait)
+                if batch:
+                    write = self._writes.get_nowait()
+                else:
+                    write = self._writes.get(timeout=self._patience())
             except Empty:
                 break
             match write:
                 case _End():
-                    return batch, True
+                    ended = True
                 case _Hurry():
                     self._hurried = True
                     break
+                case _Tidy():
+                    self._tidy_at = time.monotonic() + self._removal_wait
                 case _:
                     batch.append(write)
-        return batch, False
+        if batch or ended or (self._tidy_at is not None and time.monotonic() >= self._tidy_at):
+            batch.extend(self._removals())
+        return batch, ended
 
-    def _commit(self, batch: Sequence[_Write]) -> None:
+    def _patience(self) -> float | None:
+        """The seconds until something is to be done that nobody asks for; None: there is nothing."""
+        times = [self._next_try] if self._holding else []
+        if self._tidy_at is not None:
+            times.append(self._tidy_at)
+        return max(0.0, min(times) - time.monotonic()) if times else None
+
+    def _removals(self) -> list[Write]:
+        self._tidy_is_asked = False
+        self._tidy_at = None
+        return [Remove(self._answered.popleft()) for _ in range(len(self._answered))]
+
+    def _commit(self, batch: Sequence[Write]) -> None:
         if not batch:
             return
         if self._holding:
             for write in batch:
                 self._keep(write)
             return
-        _pass("before", batch)
+        passes("before", batch)
         try:
             new = self._transact(batch)
         except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
@@ -270,30 +278,30 @@ class Outbox:
                 self._refused(error)
                 self._keep(batch[0])
             else:
-                _fail(batch[0], str(error))
+                fail(batch[0], str(error))
             return
-        _pass("after", batch)
-        put = [message for write, message in new if isinstance(write, _Put)]
+        passes("after", batch)
+        put = [message for write, message in new if isinstance(write, Put)]
         if put:
             self._written(put)
         for write, message in new:
             write.done.set_result(message)
 
-    def _transact(self, batch: Sequence[_Write]) -> list[tuple[_Put | _Replace, Message]]:
-        new: list[tuple[_Put | _Replace, Message]] = []
+    def _transact(self, batch: Sequence[Write]) -> list[tuple[Put | Replace, Message]]:
+        new: list[tuple[Put | Replace, Message]] = []
         execute = self._connection.execute
         execute("BEGIN")
         try:
             for write in batch:
                 match write:
-                    case _Put(draft):
+                    case Put(draft):
                         new.append((write, insert(self._connection, draft, self._clock())))
-                    case _Replace(row, draft):
+                    case Replace(row, draft):
                         execute("DELETE FROM messages WHERE id = ?", (row,))
                         new.append((write, insert(self._connection, draft, self._clock())))
-                    case _Remove(message):
+                    case Remove(message):
                         execute("DELETE FROM messages WHERE id = ?", (message.id,))
-                    case _Forget(attempt):
+                    case Forget(attempt):
                         execute(
                             "DELETE FROM messages WHERE task = ? AND attempt = ?",
                             (attempt.task, attempt.number),
@@ -316,15 +324,15 @@ class Outbox:
             self._tell(self.refusal)
         self._next_try = time.monotonic() + self._backoff.unanswered()
 
-    def _keep(self, write: _Write) -> None:
-        waited_for = isinstance(write, _Put) and not write.keep
+    def _keep(self, write: Write) -> None:
+        waited_for = isinstance(write, Put) and not write.keep
         if waited_for or self._hurried or len(self._kept) >= _MOST_KEPT:
-            _fail(write, self.refusal or "")
+            fail(write, self.refusal or "")
         else:
             self._kept.append(write)
 
     def _try_room(self) -> bool:
-        drafts = (it.draft for it in self._kept if isinstance(it, (_Put, _Replace)))
+        drafts = (it.draft for it in self._kept if isinstance(it, (Put, Replace)))
         try:
             prove_room(self._connection, _ROOM + sum(len(str(draft.body)) for draft in drafts))
         except sqlite3.Error as error:
@@ -341,34 +349,3 @@ class Outbox:
         if not self._holding:
             self.refusal = None
             self._tell(None)
-
-
-def _pass(when: str, batch: Sequence[_Write]) -> None:
-    for write in batch:
-        match write:
-            case _Put(draft) | _Replace(_, draft):
-                reached(f"{when}-write-{draft.kind}")
-            case _Remove(message):
-                reached(f"{when}-removal-{message.kind}")
-            case _Forget():
-                pass
-            case _:
-                assert_never(write)
-
-
-def _promise() -> Future[Message]:
-    done: Future[Message] = Future()
-    # A write that was asked for is done, also when nobody waits for it any more.
-    done.set_running_or_notify_cancel()
-    return done
-
-
-def _fail(write: _Write, why: str) -> None:
-    match write:
-        case _Put(done=done) | _Replace(done=done):
-            done.set_exception(OutboxError(f"cannot write to the outbox: {why}"))
-        case _Remove() | _Forget():
-            # The row stays and is sent once more at the next start, where it changes nothing.
-            _log.error("cannot remove a message from the outbox: %s", why)
-        case _:
-            assert_never(write)

@@ -24,6 +24,8 @@ class Pace:
     #: A routine that blocks the routines' event loop for longer is named, and no longer renewed.
     blocked: float = 60.0
     http_timeout: float = 30.0
+    #: How long an answered message may stay on disk, so as to leave it with what is put next.
+    removal_wait: float = 0.1
     #: After the second signal: for cancelled routines to end, then for what is left to be sent.
     cancel_grace: float = 5.0
     send_grace: float = 2.0

@@ -74,7 +74,8 @@ def line_in(stack: str, source: str, *, made_by: Collection[str] = ()) -> int | 
     ``made_by`` are names of the error's own classes: an error is where it is made, and not where its
     class is, so their constructors do not count as long as they are innermost.
     """
-    last = len(source.splitlines()) or 1
+    # What is missing at the end is missing behind the last line that has something.
+    last = len(source.rstrip().splitlines()) or 1
     first = None
     for function, row in _FRAME.findall(stack):
         line = int(row) - LINES_ABOVE

@@ -79,18 +79,27 @@ class _ForkServer:
             return False
         kind, number = COMMAND.unpack(command)
         if kind == FORK:
-            (descriptor,) = descriptors
-            child = os.fork()
-            if child == 0:
-                signal.set_wakeup_fd(-1)
-                live(descriptor, self._here, self._prelude)
-            os.close(descriptor)
-            self._numbers[child] = number
+            self._fork(number, descriptors)
         elif kind == KILL:
             for child, its in self._numbers.items():
                 if its == number:
                     os.kill(child, signal.SIGKILL)
         return True
+
+    def _fork(self, number: int, descriptors: list[int]) -> None:
+        if not descriptors:  # no room for one more, just now
+            return self._control.sendall(RECORD.pack(EXITED, number, 0))
+        (descriptor,) = descriptors
+        try:
+            child = os.fork()
+        except OSError:  # no room for one more process, just now
+            self._control.sendall(RECORD.pack(EXITED, number, 0))
+        else:
+            if child == 0:
+                signal.set_wakeup_fd(-1)
+                live(descriptor, self._here, self._prelude)
+            self._numbers[child] = number
+        return os.close(descriptor)
 
     def _reaped(self) -> Iterator[tuple[int, int]]:
         """The processes that have ended: their numbers, and by which signal."""

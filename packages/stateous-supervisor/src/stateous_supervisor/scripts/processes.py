@@ -99,6 +99,11 @@ class Process:
                     return f"the script's process was ended by {signal.Signals(by).name}"
         return "the script's process ended without an answer"
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, as far as the server has told."""
+        return self._ended.done()
+
     def ended(self, by: int) -> None:
         """The server says that it has ended, by this signal or 0."""
         if not self._ended.done():
@@ -156,6 +161,8 @@ class ScriptProcesses:
             await self.close()
             await self.open()
         process = self._ready.popleft()
+        while process.is_over and self._ready:  # somebody has ended it while it waited
+            process = self._ready.popleft()
         self._refill()
         return process
 
