@@ -483,10 +483,13 @@ def test_the_command_runs_scripts(plane):
         text=True,
     )
     with command:
-        assert plane.wait_for("/tasks/1/report")[0]["supervisor"] == "box-c"
-        assert plane.bodies("/claim")[0]["max"] == 2
-        command.terminate()
-        assert command.wait(20) == 0
+        try:
+            assert plane.wait_for("/tasks/1/report")[0]["supervisor"] == "box-c"
+            assert plane.bodies("/claim")[0]["max"] == 2
+            command.terminate()
+            assert command.wait(20) == 0
+        finally:
+            command.kill()
         assert command.stderr is not None
         told = command.stderr.read()
     assert "box-c serves scripts" in told
