@@ -13,6 +13,9 @@ import pytest
 from stateous_supervisor.errors import OutboxError
 from stateous_supervisor.messages import Attempt, Draft, Message
 from stateous_supervisor.outbox import Outbox
+from stateous_supervisor.pace import Pace
+from tests.support.outboxes import kinds_on_disk
+from tests.support.processes import eventually
 
 NOON = datetime(2027, 3, 1, 9, 12, 54, 689575, tzinfo=UTC)
 REVIEWED = {
@@ -263,6 +266,32 @@ def test_a_replacement_is_both_or_neither(tmp_path, open_outbox):
         (2, None),
         (by.id, "failed"),
     ]
+
+
+def test_answered_messages_leave_with_the_next_that_is_put(tmp_path):
+    outbox = Outbox.open(tmp_path, written=lambda _: None, pace=Pace(removal_wait=600))
+    answered = [outbox.put(note(text)).result() for text in "ab"]
+    for message in answered:
+        outbox.remove(message)
+    assert kinds_on_disk(tmp_path, 1) == ["note", "note"], "nobody waits for their removal"
+    outbox.put(report()).result()
+    assert kinds_on_disk(tmp_path, 1) == ["report"]
+    outbox.close()
+
+
+def test_answered_messages_that_nothing_follows_leave_a_moment_later(tmp_path):
+    outbox = Outbox.open(tmp_path, written=lambda _: None, pace=Pace(removal_wait=0.01))
+    for text in "ab":
+        outbox.remove(outbox.put(note(text)).result())
+        eventually(lambda: kinds_on_disk(tmp_path, 1) == [])
+    outbox.close()
+
+
+def test_the_end_waits_for_no_moment(tmp_path):
+    outbox = Outbox.open(tmp_path, written=lambda _: None, pace=Pace(removal_wait=600))
+    outbox.remove(outbox.put(note()).result())
+    outbox.close()
+    assert rows(tmp_path) == []
 
 
 def test_forgetting_an_attempt_leaves_the_other_messages_of_its_task(tmp_path, open_outbox):
