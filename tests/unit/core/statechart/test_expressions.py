@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from typing import Any
 
 import pytest
@@ -231,3 +233,26 @@ def test_a_template_lists_its_expressions_in_order() -> None:
     assert [each.source for each in template.expressions] == ["input.n", "run.id", "event.data"]
     assert template.reads("event")
     assert not template.reads("tickets")
+
+
+@pytest.mark.parametrize(
+    ("source", "scope"),
+    [
+        ("input", {"input": None}),
+        ("input.a", {"input": {"a": None}}),
+        ("[null, {'a': null}]", {}),
+        ("input", {"input": [None, {"a": [None]}]}),
+        ("[b'no JSON', null]", {}),
+    ],
+)
+def test_nulls_cost_the_process_no_reference(source: str, scope: Any) -> None:
+    # Before Python 3.12 a process aborts that gives up None more often than it takes it.
+    expression = compile_expression(source)
+
+    def evaluate(times: int) -> int:
+        for _ in range(times):
+            with contextlib.suppress(EvaluationError):
+                expression.evaluate(scope)
+        return sys.getrefcount(None)
+
+    assert abs(evaluate(1000) - evaluate(1000)) < 500

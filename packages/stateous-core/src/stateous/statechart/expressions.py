@@ -7,8 +7,10 @@ it gives a JSON value or fails, and nothing between.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import re
+import sys
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Final
@@ -28,6 +30,7 @@ _INT64: Final = range(-(2**63), 2**63)
 _WHERE: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
 _CODE: Final = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 _CONTAINER: Final = " (in container '')"
+_NONE: Final = ctypes.py_object(None)
 
 
 class ExpressionError(StateousError, ValueError):
@@ -68,6 +71,7 @@ class Expression:
         try:
             value = self._compiled.eval(data=data)
             plain = value.plain_value()
+            _own_nulls(plain)
         except RuntimeError as error:
             raise EvaluationError(_reason(str(error))) from None
         if value.type().name() == _ERROR:
@@ -131,6 +135,26 @@ def _into_cel(value: Json) -> Any:
     if isinstance(value, list):
         return [_into_cel(member) for member in value]
     return value
+
+
+def _own_nulls(plain: Any) -> None:
+    """Take the references to None that ``plain`` will give up, and that nobody has taken.
+
+    `plain_value` of cel-expr-python 0.1.3 gives each null out without counting it. Before Python
+    3.12 None is counted like any other object: after some thousand nulls the process would abort
+    (`none_dealloc`). Should a later release count them, these references are too many, which harms
+    nothing.
+    """
+    if sys.version_info >= (3, 12):
+        return
+    if plain is None:
+        ctypes.pythonapi.Py_IncRef(_NONE)
+    elif isinstance(plain, list):
+        for member in plain:
+            _own_nulls(member)
+    elif isinstance(plain, dict):
+        for member in plain.values():
+            _own_nulls(member)
 
 
 def _into_json(value: Any) -> Json:
