@@ -92,7 +92,7 @@ def test_other_tables_are_ignored(tmp_path: Path) -> None:
         ("UPDATE stateous_version SET version_num = 'x'", "unknown version (x"),
         ("DELETE FROM stateous_version", "unknown version (none"),
         ("DROP TABLE stateous_version", "but no version"),
-        ("DROP TABLE kept", "lacks a table of its version 0001 (kept)"),
+        ("DROP TABLE kept", "lacks a table of its version 0002 (kept)"),
         ("DELETE FROM control_plane", "lacks the row of its table control_plane"),
     ],
 )

@@ -103,7 +103,7 @@ def test_jobs_have_queues_that_no_workflow_has(shop: Machine) -> None:
     assert isinstance(work, JobsWork)
     assert work.named
     price, draw, ship = work.jobs.values()
-    assert price.does == Routine("shop/price")
+    assert price.does == Routine("price")
     assert (price.queue, price.retries, price.timeout) == (
         job_queue("shop/price"),
         2,

@@ -136,7 +136,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A job that a Python routine does, by its name with that of its chart before it."""
+    """A job that a Python routine does; the queue of its tasks has the chart's name before it."""
 
     name: str
 

@@ -175,8 +175,8 @@ class _Freezing:
             case document.Script(path):
                 does, queue = machine.Script(path, self._chart.scripts[path]), job_queue(SCRIPTS)
             case document.Routine(name):
-                does = machine.Routine(f"{self._spec.name}/{name}")
-                queue = job_queue(does.name)
+                does = machine.Routine(name)
+                queue = job_queue(f"{self._spec.name}/{name}")
             case document.Child(path):
                 does, queue = machine.Child(path), ""
             case _:
