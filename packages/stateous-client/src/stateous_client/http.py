@@ -65,27 +65,42 @@ class AsyncPort:
     def __init__(
         self, address: Address, timeout: float, transport: httpx.AsyncBaseTransport | None
     ) -> None:
-        self._address = address
         self._timeout = timeout
+        self._way: Wire | _Through
         if transport is None:
-            trust = ssl.create_default_context() if address.encrypted else None
-            transport = Wire(trust, most=_MOST_CONNECTIONS, idle_for=_IDLE_FOR)
-        self._http = httpx.AsyncClient(trust_env=False, transport=transport)
+            self._way = Wire(address, most=_MOST_CONNECTIONS, idle_for=_IDLE_FOR)
+        else:
+            self._way = _Through(transport, address)
 
     async def send(self, request: Request[Any]) -> Reply:
         """Send it once. Never raises for what the network does."""
         try:
-            sent = _build(self._http, request, self._address, self._timeout)
-            return _answer(await self._http.send(sent))
+            return await self._way.ask(request, self._timeout)
         except httpx.RequestError as error:
             return no_answer(error, self._timeout, request.held)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._way.aclose()
+
+
+class _Through:
+    """The way of tests, which bring a transport of httpx."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, address: Address) -> None:
+        self._address = address
+        self._http = httpx.AsyncClient(trust_env=False, transport=transport)
+
+    async def ask(self, request: Request[Any], timeout: float) -> Answer:
+        sent = _build(self._http, request, self._address, timeout)
+        try:
+            return _answer(await self._http.send(sent))
         except RuntimeError:
             if self._http.is_closed:  # by another coroutine, meanwhile
                 raise closed(self._address.masked) from None
             raise
 
     async def aclose(self) -> None:
-        """Close all connections."""
         await self._http.aclose()
 
 
