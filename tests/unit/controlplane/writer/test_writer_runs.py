@@ -25,7 +25,7 @@ from stateous_controlplane.engine.commands import (
     SubmitRun,
 )
 from stateous_controlplane.engine.replies import Result
-from stateous_controlplane.store.port import Changes, DatabaseBusy
+from stateous_controlplane.store.port import Changes, CommitUnknown, DatabaseBusy
 from stateous_controlplane.writer.requests import Emits, PutGraph
 from tests.support.charts import document
 from tests.support.writer import BOX, Writer, claim, given
@@ -210,6 +210,26 @@ def test_a_delivery_that_cannot_be_committed_is_tried_again_in_order(
         assert heard(writer, "B") == []
     writer.pass_time(1)
     assert heard(writer, "B") == [1, 2, "A"]
+
+
+def test_no_delivery_overtakes_one_of_its_sender_that_failed_alone() -> None:
+    writer, _ = chatting()
+    tried: list[set[tuple[str, int]]] = []
+
+    def commit(changes: Changes) -> None:
+        if changes.delivered:
+            tried.append(changes.delivered)
+            # The batch fails, and then the first of its deliveries once more.
+            if len(tried) <= 2:
+                raise CommitUnknown("the connection was lost") if tried[1:] else DatabaseBusy("no")
+
+    writer.store.faults.commit = commit
+    writer.submit(send("A", "twice", '"key-B"'))
+    writer.submit(send("B", "tell", '"key-A"'))
+    writer.run()
+    assert (heard(writer, "A"), heard(writer, "B")) == (["key-B", "B"], ["key-A"])
+    writer.pass_time(1)
+    assert heard(writer, "B") == ["key-A", 1, 2]
 
 
 def test_two_senders_to_a_machine_start_one_run() -> None:

@@ -5,13 +5,14 @@ delivers it (:mod:`stateous_controlplane.engine.runs.delivery`). The outbox on r
 the truth, and this queue only spares looking at it: what a batch has committed is delivered by the
 next. Where the two may differ (at a start, after a delivery that failed, when it is not known what
 was committed) the queue is empty, the writer is *behind*, and looks at the record again. Deliveries
-begin in the order of the outbox, so that one sender's reach one receiver in the order they were sent.
+begin in the order of the outbox, so that one sender's reach one receiver in the order they were sent;
+none is done before one of the same sender that was to come before it and failed.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from stateous_controlplane.engine.commands import Deliver
@@ -63,3 +64,13 @@ class Outgoing:
     def tick(self) -> None:
         """Look at the record, if it is ahead."""
         self.look_now = self._behind and not self._queue
+
+
+def overtakes(request: object, failed: Iterable[object]) -> bool:
+    """Whether it would deliver a send before an earlier one of its run, whose delivery has failed.
+
+    It is left on record with the other, and both come in their turn.
+    """
+    return isinstance(request, Deliver) and any(
+        isinstance(each, Deliver) and each.sender == request.sender for each in failed
+    )

@@ -33,7 +33,7 @@ from stateous_controlplane.store.port import (
 )
 from stateous_controlplane.writer.batch import Batch, LeaseTerms, Outcome, nothing_for
 from stateous_controlplane.writer.catalog import Catalog
-from stateous_controlplane.writer.outgoing import MAX_LOOKED_UP, Outgoing
+from stateous_controlplane.writer.outgoing import MAX_LOOKED_UP, Outgoing, overtakes
 from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims
 from stateous_controlplane.writer.submission import Answering, Clock, Submission
 from stateous_controlplane.writer.supply import CommandTime, FreshIds
@@ -204,6 +204,8 @@ class Sequencer:
             return [failed]
         failures: list[_Failed] = []
         for position, submission in enumerate(batch):
+            if overtakes(submission.request, [each.batch[0].request for each in failures]):
+                continue
             failed = self._attempt([submission])
             if failed is not None and not failed.began:
                 return [*failures, replace(failed, batch=batch[position:])]
