@@ -9,7 +9,7 @@ from stateous.errors import StateousError
 from stateous.visible import visible
 
 #: Codes of failures that no control plane need answer (`docs/spec/authoring.md` 9.2).
-_OWN_CODES = frozenset({"does_not_import", "invalid_workflow", "invalid_definition"})
+_OWN_CODES = frozenset({"does_not_import", "invalid_workflow", "invalid_definition", "not_starter"})
 
 
 class CommandError(StateousError):

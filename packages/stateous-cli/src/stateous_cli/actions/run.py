@@ -78,7 +78,7 @@ def tickets(url: str, run_id: str, *, wait: bool) -> Answer:
         if starter is None:
             patiently(lambda: client.run(run_id))  # one that does not exist is refused as such
             raise NoStarter(
-                f"the tickets of {run_id!r} are shown to who started it, and no secret of it for "
+                f"not_starter: the tickets of {run_id!r} are shown to who started it, and no secret of it for "
                 f"{client.url} is kept here; STATEOUS_STARTER may hold it"
             )
         seconds = _LONGEST_WAIT if wait else _FOR_A_TICKET
@@ -120,9 +120,9 @@ def list_runs(url: str, filters: Mapping[str, Any], *, limit: int | None) -> Ans
     """The runs that the filters let through, newest first."""
     page = _DEFAULT_LIMIT if limit is None else limit
     with Client(url) as client:
-        found = client.iter_runs(**filters, page=page)
-        runs = patiently(lambda: list(islice(found, page)))
-        more = next(found, None) is not None
+        # The iterator is made anew for each try: one that has raised is at its end.
+        found = patiently(lambda: list(islice(client.iter_runs(**filters, page=page), page + 1)))
+    runs, more = found[:page], len(found) > page
     asides = ["the list goes on: a larger --limit (up to 1000) shows more"] if more else []
     return Answer(runs, run_lines(runs), asides)
 
