@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from tests.sim.casts import CASTS
 from tests.sim.databases import New, databases
 from tests.sim.world import Outcome, all_faults, simulate
 
@@ -26,17 +27,18 @@ class _Worker:
 
 def told(outcome: Outcome) -> str:
     """A failed seed, and how to see it again."""
+    cast = "" if outcome.cast == "workflows" else f" --of {outcome.cast}"
     store = "" if outcome.store == "memory" else f" --store {outcome.store}"
     return (
         f"seed {outcome.seed} breaks a promise: {outcome.violation}\n"
-        f"to replay it: .venv/bin/python -m tests.sim --seed {outcome.seed}{store}"
+        f"to replay it: .venv/bin/python -m tests.sim{cast} --seed {outcome.seed}{store}"
     )
 
 
-def replay(seed: int, store: str, folder: Path, *, digest: bool) -> int:
+def replay(seed: int, cast: str, store: str, folder: Path, *, digest: bool) -> int:
     """Print the trace of ``seed``, or a hash of it; 1 when it fails."""
     with databases(store, folder) as new:
-        outcome = simulate(seed, new)
+        outcome = simulate(seed, new, cast)
     print(outcome.digest if digest else "\n".join(outcome.trace))
     if outcome.violation is None:
         return 0
@@ -44,20 +46,23 @@ def replay(seed: int, store: str, folder: Path, *, digest: bool) -> int:
     return 1
 
 
-def run_many(first: int, seeds: int, store: str, folder: Path, jobs: int) -> int:
-    """Run ``seeds`` seeds from ``first`` on, in as many processes; 1 when one of them fails."""
+def run_many(first: int, seeds: int, cast: str, store: str, folder: Path, jobs: int) -> int:
+    """Run ``seeds`` seeds from ``first`` on, in ``jobs`` processes; 1 when one of them fails."""
     failed = 0
     seen: set[str] = set()
     could_be: set[str] = set()
     begin = partial(_begin, store, folder)
     with ProcessPoolExecutor(jobs, initializer=begin) as pool:
-        for outcome in pool.map(_without_trace, range(first, first + seeds), chunksize=10):
+        run = partial(_without_trace, cast)
+        for outcome in pool.map(run, range(first, first + seeds), chunksize=10):
             seen |= outcome.seen
-            could_be |= all_faults(outcome.faults)
+            could_be |= all_faults(outcome.faults, cast)
             if outcome.violation is not None:
                 failed += 1
                 print(told(outcome), flush=True)
-    print(f"{seeds} seeds from {first} on over the store {store}, {failed} of them failed")
+    print(
+        f"{seeds} seeds of {cast} from {first} on over the store {store}, {failed} of them failed"
+    )
     print(f"faults that never happened: {', '.join(sorted(could_be - seen)) or 'none'}")
     return 1 if failed else 0
 
@@ -66,8 +71,8 @@ def _begin(store: str, folder: Path) -> None:
     _Worker.new = _Worker.opened.enter_context(databases(store, folder))
 
 
-def _without_trace(seed: int) -> Outcome:
-    outcome = simulate(seed, _Worker.new)
+def _without_trace(cast: str, seed: int) -> Outcome:
+    outcome = simulate(seed, _Worker.new, cast)
     outcome.trace.clear()
     return outcome
 
@@ -75,6 +80,7 @@ def _without_trace(seed: int) -> Outcome:
 def main() -> int:
     """The command; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.sim", description=__doc__)
+    parser.add_argument("--of", choices=CASTS, default="workflows", help="what it is about")
     parser.add_argument("--store", choices=STORES, default="memory", help="what it runs over")
     parser.add_argument("--seed", type=int, help="replay this one")
     parser.add_argument("--digest", action="store_true", help="print a hash of its trace alone")
@@ -84,8 +90,8 @@ def main() -> int:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="stateous-sim-") as folder:
         if asked.seed is not None:
-            return replay(asked.seed, asked.store, Path(folder), digest=asked.digest)
-        return run_many(asked.first, asked.seeds, asked.store, Path(folder), asked.jobs)
+            return replay(asked.seed, asked.of, asked.store, Path(folder), digest=asked.digest)
+        return run_many(asked.first, asked.seeds, asked.of, asked.store, Path(folder), asked.jobs)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""The client of the simulation: starts tokens, fires events, steers, until everything has ended.
+"""The clients of the simulation: they begin things, act on them, and help them to their end.
 
-It speaks with the product's own protocol, retries included. What carries a key, and every start, it
-asks for again until it has an answer; everything else it sends once.
+They speak with the product's own protocol, retries included. What carries a key, and every start,
+they ask for again until it has an answer; everything else they send once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from stateous.graph.machine import Machine
@@ -23,24 +24,25 @@ from tests.sim.workflows import emits
 TIMEOUT = 4.0
 
 
-class Caller:
-    """A program of some application. ``waiting`` counts what it has not got an answer to."""
+class Program(ABC):
+    """A program of some application. ``waiting`` counts what it has not got an answer to.
+
+    It begins each of ``to_begin`` at some time. It knows what is live from the record, as a program
+    could that had asked.
+    """
 
     def __init__(
         self,
         host: Host,
         database: SharedDatabase,
-        machine: Machine,
         *,
-        tokens: int,
+        to_begin: Sequence[str],
         mark: Callable[[str], str],
         wild: Callable[[], bool],
     ) -> None:
         self.host = host
         self._database = database
-        self._machine = machine
-        self._emits = emits(machine)
-        self._to_start = [f"T-{number}" for number in range(1, tokens + 1)]
+        self._to_begin = list(to_begin)
         self._mark = mark
         self._wild = wild
         self._chance = host.timeline.random
@@ -56,19 +58,84 @@ class Caller:
 
     @property
     def satisfied(self) -> bool:
-        """Whether everything is started and answered."""
-        return not self._to_start and not self.waiting
+        """Whether everything is begun and answered."""
+        return not self._to_begin and not self.waiting
 
     def _work(self) -> Steps:
         while True:
             yield Sleep(self._chance.expovariate(0.9))
-            if self._to_start and self._chance.random() < 0.3:
-                self._send(self._until_answered(calls.start(self._to_start.pop(), None)))
+            if self._to_begin and self._chance.random() < 0.3:
+                self._begin(self._to_begin.pop())
             elif self._wild():
                 for _ in range(self._chance.choice((1, 1, 1, 1, 4))):
                     self._act()
             else:
                 self._help()
+
+    @abstractmethod
+    def _begin(self, name: str) -> None:
+        """Begin one thing."""
+
+    @abstractmethod
+    def _act(self) -> None:
+        """Do something to what is live, by chance."""
+
+    @abstractmethod
+    def _help(self) -> None:
+        """Let what is live go on: the faults have stopped."""
+
+    def _paused(self) -> list[Token]:
+        """The top tokens that are paused."""
+        live = self._live()
+        return [each for each in live if each.status is Status.PAUSED and each.parent is None]
+
+    def _live(self) -> list[Token]:
+        tokens = self._database.tables.tokens
+        return [each for _, each in sorted(tokens.items()) if each.status.live]
+
+    # ── sending ─────────────────────────────────────────────────────────
+
+    def _send(self, steps: Steps) -> None:
+        self.waiting += 1
+        self.host.run(self._counted(steps))
+
+    def _counted(self, steps: Steps) -> Steps:
+        yield from steps
+        self.waiting -= 1
+
+    def _once(self, request: Request[Any]) -> Steps:
+        try:
+            yield from self._dialogue.ask(request)
+        except (Unreachable, Refused) as error:
+            self._tell(request, error)
+
+    def _until_answered(self, request: Request[Any]) -> Generator[Any, Any, Refused | None]:
+        """Ask again and again; the refusal, when that is the answer."""
+        while True:
+            try:
+                yield from self._dialogue.ask(request)
+            except (Unreachable, Unavailable):
+                yield Sleep(1.0)
+            except Refused as error:
+                self._tell(request, error)
+                return error
+            else:
+                return None
+
+    def _tell(self, request: Request[Any], error: Exception) -> None:
+        self.host.timeline.tell(self.host.name, f"{request.path}: {error}")
+
+
+class Caller(Program):
+    """Starts tokens of ``machine``, fires events, reports tasks that wait, steers."""
+
+    def __init__(self, machine: Machine, *program: Any, **more: Any) -> None:
+        super().__init__(*program, **more)
+        self._machine = machine
+        self._emits = emits(machine)
+
+    def _begin(self, name: str) -> None:
+        self._send(self._until_answered(calls.start(name, None)))
 
     # ── while everything goes wrong ─────────────────────────────────────
 
@@ -110,14 +177,10 @@ class Caller:
 
     def _help(self) -> None:
         """Resume what is paused, and end what waits."""
-        paused = [each for each in self._live() if each.status is Status.PAUSED]
-        for token in paused:
-            if token.parent is None:
-                self._send(self._once(calls.steer(token.token, "resume")))
-                return
+        for token in self._paused():
+            self._send(self._once(calls.steer(token.token, "resume")))
+            return
         self._report_a_waiting_task()
-
-    # ── sending ─────────────────────────────────────────────────────────
 
     def _report_a_waiting_task(self) -> None:
         tasks = self._database.tables.tasks
@@ -128,36 +191,3 @@ class Caller:
             payload = {"mark": self._mark("o")}
             request = calls.report(task.id, event, payload, context=None, attempt=task.attempt)
             self._send(self._once(request))
-
-    def _live(self) -> list[Token]:
-        tokens = self._database.tables.tokens
-        return [each for _, each in sorted(tokens.items()) if each.status.live]
-
-    def _send(self, steps: Steps) -> None:
-        self.waiting += 1
-        self.host.run(self._counted(steps))
-
-    def _counted(self, steps: Steps) -> Steps:
-        yield from steps
-        self.waiting -= 1
-
-    def _once(self, request: Request[Any]) -> Steps:
-        try:
-            yield from self._dialogue.ask(request)
-        except (Unreachable, Refused) as error:
-            self._tell(request, error)
-
-    def _until_answered(self, request: Request[Any]) -> Generator[Any, Any, None]:
-        while True:
-            try:
-                yield from self._dialogue.ask(request)
-            except (Unreachable, Unavailable):
-                yield Sleep(1.0)
-            except Refused as error:
-                self._tell(request, error)
-                return
-            else:
-                return
-
-    def _tell(self, request: Request[Any], error: Exception) -> None:
-        self.host.timeline.tell(self.host.name, f"{request.path}: {error}")

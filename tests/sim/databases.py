@@ -48,6 +48,8 @@ _FAULTS: Final[Faults] = {
     "hold taken": ("crash",),
     "hold renewed": ("crash", "busy", "freeze"),
     "graph recorded": ("crash",),
+    "sent": ("crash", "freeze"),
+    "delivered": ("crash", "unknown", "freeze"),
 }
 
 #: What can happen to connections besides.

@@ -8,6 +8,8 @@
     hold taken      the name is in the row            crash
     hold renewed    the tick has begun                crash, busy, freeze, lost
     graph recorded  the document is on record         crash
+    sent            a send to a key is in the outbox  crash, freeze
+    delivered       one is delivered, nobody knows    crash, unknown, freeze
 
 *Busy* is a lock or a lost connection: nothing was committed, and the control plane knows it. *Unknown* is a
 connection that is lost while the commit is on its way: it was done, or it was not, and the control plane does
@@ -110,6 +112,10 @@ class FaultyStore:
         if watched.changes:
             self._committed(holder, before, watched.changes)
             self._point("after commit")
+            if watched.changes.outbox:
+                self._point("sent")
+            if watched.changes.delivered:
+                self._point("delivered")
 
     # ── the hold, and what is on record ─────────────────────────────────
 

@@ -31,9 +31,11 @@ from stateous_controlplane.store.port import DatabaseBusy, DatabaseUnreachable, 
 from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.sequencer import Sequencer, Terms
 from stateous_controlplane.writer.submission import Submission
+from tests.sim import run_routes
 from tests.sim.faults import FaultyStore
 from tests.sim.timeline import Crashed, Host, Steps
-from tests.sim.witness import Violation, Witness
+from tests.sim.violation import Violation
+from tests.sim.witness import Witness
 
 #: How the API reads each request that changes something (`docs/spec/wire.md` 2).
 ROUTES: Final[dict[str, Any]] = {
@@ -47,6 +49,7 @@ ROUTES: Final[dict[str, Any]] = {
     r"POST /tasks/(?P<task>\d+)/report": outcomes.report_of,
     r"POST /tasks/(?P<task>\d+)/note": outcomes.note_of,
     r"PUT /tasks/(?P<task>\d+)/memory": outcomes.memory_of,
+    **run_routes.ROUTES,
 }
 #: What a control plane's log tells of its hold.
 LOGGED: Final = {
@@ -74,13 +77,14 @@ class _Caller:
 class ControlPlane:
     """One control plane process after another on ``host``.
 
-    ``open_store`` makes the store of the next process, ``name`` its holder's name.
+    ``open_store`` makes the store of the next process, ``name`` its holder's name. Without a
+    ``workflow`` it hosts runs alone.
     """
 
     def __init__(
         self,
         host: Host,
-        workflow: Workflow,
+        workflow: Workflow | None,
         witness: Witness,
         *,
         lease: timedelta,
@@ -125,10 +129,12 @@ class ControlPlane:
         while not self._takes_hold(store):
             yield Sleep(1.0)
         self._tell(f"holds the database as {self.holder}")
-        catalog = Catalog(self._workflow.machine)
-        terms = Terms(self.holder, self._lease)
+        workflow = self._workflow
+        catalog = Catalog(None if workflow is None else workflow.machine)
+        terms = Terms(self.holder, self._lease, ticket_key=run_routes.TICKET_KEY)
         try:
-            put_on_record(store, self.holder, self._workflow, self.host.now())
+            if workflow is not None:
+                put_on_record(store, self.holder, workflow, self.host.now())
             self.sequencer = Sequencer(
                 store, catalog, terms, self.host, self._deliver, self._lose_hold
             )

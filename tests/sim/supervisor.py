@@ -21,7 +21,7 @@ from typing import Any, Final
 from stateous.json import JsonObject
 from stateous.limits import MAX_GRANTS_PER_CLAIM
 from stateous_client.errors import BadAnswer, ClientError
-from stateous_client.protocol import calls
+from stateous_client.protocol import calls, run_calls
 from stateous_client.protocol.courses import Course, Send, Sleep
 from stateous_client.protocol.dialogue import Dialogue
 from stateous_client.protocol.exchange import Request
@@ -39,9 +39,11 @@ from stateous_supervisor.verdict import (
     Verdict,
     failed_instead,
     judge,
+    verdict_if_held,
+    verdict_if_lost,
 )
 from tests.sim.timeline import Bell, Host, Until
-from tests.sim.witness import Witness
+from tests.sim.witness import Witness, mark_of
 
 POINTS: Final = (
     "before put",
@@ -79,7 +81,8 @@ class Disk:
 class Supervisor:
     """One supervisor process after another on ``host``, with one outbox.
 
-    ``routine`` makes what an attempt does, ``point`` is called at each named point and may raise.
+    ``routine`` makes what an attempt does, ``point`` is called at each named point and may raise. One
+    that ``keeps`` no outbox loses it with its process, as who runs nothing but scripts.
     """
 
     def __init__(
@@ -87,8 +90,10 @@ class Supervisor:
         host: Host,
         witness: Witness,
         states: Sequence[str],
+        jobs: Sequence[str] = (),
         *,
         places: int,
+        keeps: bool = True,
         routine: Callable[[Supervisor, Attempt, JsonObject], Play],
         point: Callable[[str], None],
     ) -> None:
@@ -97,6 +102,8 @@ class Supervisor:
         self.disk = Disk()
         self._witness = witness
         self._states = states
+        self._jobs = jobs
+        self._keeps = keeps
         self._places = places
         self._routine = routine
         self.point = point
@@ -136,6 +143,8 @@ class Supervisor:
 
     def _crashed(self) -> None:
         self._routines.clear()
+        if not self._keeps:
+            self.disk.rows.clear()
 
     def _tell(self, what: str) -> None:
         self.host.timeline.tell(self.host.name, what)
@@ -170,12 +179,19 @@ class Supervisor:
                 case Rest(seconds):
                     yield Until(self._bell, seconds)
                 case Ask(request, most):
-                    yield from self._claim(self._states, request, PACE.claim_wait, most)
+                    queues = self._states, self._jobs
+                    yield from self._claim(queues, request, PACE.claim_wait, most)
                 case Recall(request):
-                    yield from self._claim((), request, 0, MAX_GRANTS_PER_CLAIM)
+                    yield from self._claim(((), ()), request, 0, MAX_GRANTS_PER_CLAIM)
 
-    def _claim(self, states: Sequence[str], request: str, wait: int, most: int | None) -> Play:
-        name, jobs = self.host.name, ()
+    def _claim(
+        self,
+        queues: tuple[Sequence[str], Sequence[str]],
+        request: str,
+        wait: int,
+        most: int | None,
+    ) -> Play:
+        name, (states, jobs) = self.host.name, queues
         asked: Request[Any]
         if most is None:
             asked = calls.claim(name, states, jobs, request=request, wait=wait)
@@ -222,7 +238,7 @@ class Supervisor:
 
     def _write(self, draft: Draft) -> None:
         message = self.disk.insert(draft)
-        mark = draft.body.get("text") or draft.body.get("key")
+        mark = draft.body.get("text") or draft.body.get("key") or mark_of(draft.body.get("data"))
         if draft.kind != "report" and mark != "last":
             self._witness.written(draft.attempt.task, draft.attempt.number, str(mark))
         self.point("after put")
@@ -331,6 +347,10 @@ class Supervisor:
             case "memory":
                 key, value = str(body["key"]), body["value"]
                 request = calls.memory(task, key, value, attempt=number, number=message.id)
+            case "emit":
+                value = {"event": body["event"], "data": body["data"]}
+                first: Any = body["number"]
+                request = run_calls.emits(task, self.host.name, number, first, [value])
         try:
             yield from self._ask(request)
         except BadAnswer:
@@ -345,7 +365,10 @@ class Supervisor:
             verdict = judge(message, answer)
             if verdict is Verdict.ASK:
                 held = yield from self._is_held(message)
-                verdict = Verdict.FAIL if held else Verdict.DROP
+                verdict = verdict_if_held(message) if held else verdict_if_lost(message)
+            if verdict is Verdict.STOP:
+                self._stop(message)
+                return None
             if verdict is Verdict.FAIL:
                 while self.disk.full:
                     yield Sleep(1.0)
@@ -360,6 +383,11 @@ class Supervisor:
             self.session.settled(message.attempt)
             self._bell.ring()
         return None
+
+    def _stop(self, message: Message) -> None:
+        self.pending.done(message)
+        self._remove(message)
+        self._lose([message.attempt])
 
     def _is_held(self, message: Message) -> Generator[Any, Any, bool]:
         backoff = Backoff(PACE.backoff)

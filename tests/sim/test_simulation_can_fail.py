@@ -234,8 +234,13 @@ def _names(defects: list[tuple[Callable[[Patch], None], str]]) -> list[str]:
 
 def is_found(words: str, new_database: New, first: int = 0) -> None:
     """A violation comes, soon, and is called so."""
+    found_in("workflows", words, new_database, first)
+
+
+def found_in(cast: str, words: str, new_database: New, first: int = 0) -> None:
+    """A violation comes, soon, in a simulation of that kind, and is called so."""
     for seed in range(first, first + SOON):
-        violation = simulate(seed, new_database).violation
+        violation = simulate(seed, new_database, cast).violation
         if violation is not None:
             assert re.search(words, violation), violation
             return

@@ -13,7 +13,8 @@ entry at its commit, and it compares both with what callers were told:
 * **memory**: no older write covers a newer one;
 * **waiting claims** are answered in time, and never wait beside a task that they could have;
 * **time**: no timer fires early, no lease ends early, no token's entries go back;
-* **families** keep the engine's rules (:mod:`stateous_controlplane.engine.invariants`).
+* **families** keep the engine's rules (:mod:`stateous_controlplane.engine.invariants`);
+* **runs** have promises of their own (:mod:`tests.sim.run_witness`).
 """
 
 from __future__ import annotations
@@ -28,15 +29,19 @@ from stateous.json import JsonText, read_json
 from stateous_controlplane.answers import Answer
 from stateous_controlplane.engine.commands import (
     AddNote,
+    AnswerTicket,
     Cancel,
     Claim,
     Fire,
     Pause,
+    ReportDone,
     ReportEvent,
     ReportFailed,
     ReportWaiting,
     Resume,
+    SendEvent,
     Start,
+    SubmitRun,
     WriteMemory,
 )
 from stateous_controlplane.engine.family import Family
@@ -46,18 +51,17 @@ from stateous_controlplane.store.held import held_event
 from stateous_controlplane.store.keys import key_use
 from stateous_controlplane.store.memory.tables import Tables
 from stateous_controlplane.store.port import Changes
+from stateous_controlplane.writer.requests import Emits
 from stateous_controlplane.writer.submission import Submission
 from tests.sim.databases import SharedDatabase
+from tests.sim.run_witness import RESULTS, Runs
 from tests.sim.timeline import Timeline
+from tests.sim.violation import Violation
 
 #: The key of a routine's memory that is written again and again, with ever greater values.
 SHARED_KEY: Final = "last"
 _STEERED: Final = {Pause: "paused", Resume: "resumed", Cancel: "cancelled"}
 _LEASE_OVER: Final = re.compile(r" stopped answering: no heartbeat for ")
-
-
-class Violation(BaseException):
-    """A promise is broken. No `except Exception` of the product may catch it."""
 
 
 class Plane(Protocol):
@@ -93,6 +97,7 @@ class Witness:
         self._written: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
         self._reported: set[tuple[int, int]] = set()
         self._highest: dict[tuple[str, str], int] = {}
+        self.runs = Runs(machines, self._land)
 
     # ── commits ─────────────────────────────────────────────────────────
 
@@ -106,22 +111,27 @@ class Witness:
         self._timeline.tell("commit", f"{holder}: {kinds or 'rows only'}")
         if holder != self.holder:
             raise Violation(f"{holder} committed, and {self.holder} had taken the hold")
+        tables = self._database.tables
         for entry in changes.entries:
-            self._read(entry)
+            self._read(tables, entry)
+        self.runs.check(tables, changes.entries)
         self._check_times(before, changes)
         self._check_memory(changes)
-        rows = (*changes.new_tokens, *changes.tokens, *changes.positions)
+        rows = (*changes.new_tokens, *changes.tokens, *changes.moves, *changes.positions)
         self.check_families({row.top for row in rows})
 
-    def _read(self, entry: Entry) -> None:
+    def _read(self, tables: Tables, entry: Entry) -> None:
         place = entry.token, entry.seq
         if place in self.entries:
             raise Violation(f"the entry {place} was written twice")
         self.entries[place] = entry
         data = entry.data.value
         task = data.get("task")
+        token = tables.tokens[entry.token]
+        if token.run is not None:
+            self.runs.read(tables, entry)
         match entry.kind:
-            case "event_deferred" | "event_accepted" if mark := mark_of(data["payload"]):
+            case "event_deferred" | "event_accepted" if mark := mark_of(data.get("payload")):
                 if entry.kind == "event_deferred":
                     self._deferred.add(mark)
                 elif mark in self._deferred:
@@ -129,7 +139,7 @@ class Witness:
                     self._deferred.remove(mark)
                     return
                 self._land(mark, place)
-            case "note":
+            case "note" if task is not None:
                 self._land(data["text"], place)
             case "memory_set" if data["memory_key"] != SHARED_KEY:
                 self._land(data["memory_key"], place)
@@ -141,8 +151,7 @@ class Witness:
                 if entry.kind in outcomes:
                     raise Violation(f"{entry.kind} twice in one attempt of task {task}")
                 outcomes.append(entry.kind)
-            case "paused" | "resumed" | "cancelled" if "." not in entry.token:
-                # A child's id has dots; what is steered is its top token.
+            case "paused" | "resumed" | "cancelled" if token.parent is None:
                 self._land(f"{entry.kind} {entry.token}", place, once=False)
             case _:
                 pass
@@ -160,10 +169,14 @@ class Witness:
             raise Violation(f"{mark!r} was refused, and applied at {self._places[mark]}")
 
     def _check_times(self, before: Tables, changes: Changes) -> None:
-        fired = {(e.token, e.kind): e.at for e in changes.entries if e.kind == "timer_fired"}
+        fired = {
+            (entry.token, entry.data.value["event"]): entry.at
+            for entry in changes.entries
+            if entry.kind == "timer_fired"
+        }
         for timer in changes.timers:
             if timer.status is TimerStatus.FIRED:
-                at = fired.get((timer.token, "timer_fired"))
+                at = fired.get((timer.token, timer.event))
                 if at is None or at < timer.due_at:
                     raise Violation(f"timer {timer.id} fired at {at}, and was due {timer.due_at}")
         for entry in changes.entries:
@@ -224,15 +237,26 @@ class Witness:
                     raise Violation(f"{token} was answered, and is not on record")
                 if answer.status == 201:
                     self._land(f"201 of {token}", (token, 1))
-            case ReportEvent() | ReportWaiting() | ReportFailed() if done:
+            case SubmitRun(run=run) if done:
+                if run not in self._database.tables.tokens:
+                    raise Violation(f"{run} was answered, and is not on record")
+                if answer.status == 201:
+                    self._land(f"201 of {run}", (run, 1))
+            case ReportEvent() | ReportWaiting() | ReportFailed() | ReportDone() if done:
                 self._check_report(request)
             case Pause() | Resume() | Cancel() if done:
                 assert mark is not None
                 self._steered[mark] += 1
                 if self._steered[mark] > self.landed[mark]:
                     raise Violation(f"{mark!r} was answered, and is not so")
-            case Fire() | AddNote() | WriteMemory() if done and mark is not None:
+            case Fire() | AddNote() | WriteMemory() | Emits() if done and mark is not None:
                 self._must_have_landed(mark)
+            case SendEvent() | AnswerTicket() if done and mark is not None:
+                self._must_have_landed(mark)
+                told = read_json(answer.body or b"")
+                kind = self.entries[self._places[mark]].kind
+                if not isinstance(told, dict) or told["result"] != RESULTS[kind]:
+                    raise Violation(f"{mark!r} was answered with {told}, and its entry is {kind}")
             case Claim():
                 self._check_grants(request, answer)
             case _:
@@ -245,7 +269,9 @@ class Witness:
         if place not in self._database.tables.ledger:
             raise Violation(f"{mark!r} was answered, and is not on record")
 
-    def _check_report(self, report: ReportEvent | ReportWaiting | ReportFailed) -> None:
+    def _check_report(
+        self, report: ReportEvent | ReportWaiting | ReportFailed | ReportDone
+    ) -> None:
         assert report.attempt is not None
         attempt = report.task, report.attempt
         if report.supervisor is not None:
@@ -253,7 +279,7 @@ class Witness:
                 raise Violation(f"two reports of the attempt {attempt} were accepted")
             self._reported.add(attempt)
         match report:
-            case ReportEvent():
+            case ReportEvent() | ReportDone():
                 mark = _marked(report)
                 assert mark is not None
                 self._must_have_landed(mark)
@@ -307,7 +333,7 @@ class Witness:
             if plane.holder != self.holder:
                 continue
             for task in self._database.tables.tasks.values():
-                if task.ready and task.queue in claim.states:
+                if task.ready and task.queue in claim.queues:
                     raise Violation(f"{claim} waits, and task {task.id} is ready")
 
     # ── the end ─────────────────────────────────────────────────────────
@@ -321,6 +347,7 @@ class Witness:
         if dict(tables.ledger) != self.entries:
             lost = sorted(self.entries.keys() - tables.ledger.keys())
             raise Violation(f"the ledger is not what was committed; lost: {lost}")
+        self.runs.at_the_end()
         self.check_families({each.top for each in tables.tokens.values()})
 
 
@@ -329,6 +356,10 @@ def _marked(request: object) -> str | None:
     match request:
         case Fire(payload=payload) | ReportEvent(payload=payload):
             return mark_of(None if payload is None else payload.value)
+        case SendEvent(data=data) | AnswerTicket(answer=data) | ReportDone(output=data):
+            return mark_of(data.value)
+        case Emits(values=(first, *_)):
+            return mark_of(first.data.value)
         case AddNote(text=text):
             return text
         case WriteMemory(key=key):
@@ -369,4 +400,10 @@ def family_of(tables: Tables, top: str) -> Family:
         memory=memory,
         held=held,
         holding=len(held),
+        tickets={each.digest: each for each in tables.tickets.values() if each.token in tokens},
+        kept={
+            place: each
+            for place, each in tables.deferred.items()
+            if each is not None and each.token in tokens
+        },
     )

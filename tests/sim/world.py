@@ -20,15 +20,16 @@ from typing import Final
 from stateous_controlplane.startup import Workflow
 from stateous_controlplane.store.port import CommitUnknown, DatabaseBusy
 from tests.sim import supervisor as supervisors
-from tests.sim.caller import TIMEOUT, Caller
+from tests.sim.caller import TIMEOUT
+from tests.sim.casts import CASTS
 from tests.sim.databases import Faults, New, SharedDatabase, in_memory
 from tests.sim.faults import FaultyStore
 from tests.sim.network import Network, Weather
 from tests.sim.plane import LOGGED, ControlPlane, LogToTrace
 from tests.sim.supervisor import PACE, Supervisor
 from tests.sim.timeline import Crashed, Host, Timeline
-from tests.sim.witness import Violation, Witness
-from tests.sim.workflows import SERVED, Routines, emits
+from tests.sim.violation import Violation
+from tests.sim.witness import Witness
 
 #: Simulated seconds in which faults happen, and in which everything must end after them.
 STORM: Final = 90.0
@@ -45,6 +46,7 @@ class Outcome:
     seen: set[str] = field(default_factory=set)
     store: str = "memory"
     faults: Faults = field(default_factory=dict)
+    cast: str = "workflows"
 
     @property
     def digest(self) -> str:
@@ -55,17 +57,17 @@ class Outcome:
 class World:
     """Everything that takes part."""
 
-    def __init__(self, seed: int, database: SharedDatabase) -> None:
+    def __init__(self, seed: int, database: SharedDatabase, cast: str = "workflows") -> None:
         self.seed = seed
+        self.cast = cast
         self.timeline = Timeline(seed)
         self.seen: set[str] = set()
         self.storm = True
         self._marks = count(1)
         chance = self.chance = self.timeline.random
         self.database = database
-        workflow = chance.choice(SERVED)
-        machine = workflow.machine
-        self.witness = Witness(self.timeline, self.database, {machine.checksum: machine})
+        players = CASTS[cast](chance)
+        self.witness = Witness(self.timeline, self.database, players.machines)
         self.network = Network(self.timeline, self._listening)
         self._faults = {
             kind: chance.choice((0.0, 0.004, 0.015))
@@ -79,29 +81,32 @@ class World:
         self._lease = timedelta(seconds=chance.choice((6, 8, 16)))
         # On one host the row of a dead process means nothing; on two it counts for 30 s.
         names = chance.choice((("cp-1", "cp-2"), ("cp", "cp")))
-        self.planes = [self._plane(f"plane-{n}", name, workflow) for n, name in enumerate(names)]
-        routines = Routines(machine, chance, self._mark, lambda: self.storm)
+        self.planes = [
+            self._plane(f"plane-{n}", name, players.workflow) for n, name in enumerate(names)
+        ]
+        routines = players.routines(chance, self._mark, lambda: self.storm)
         self.boxes = [
             Supervisor(
                 self._host(name, PACE.http_timeout),
                 self.witness,
-                list(emits(machine)),
+                players.states,
+                players.jobs,
                 places=chance.choice((1, 3)),
+                keeps=name == "box-1" or not players.jobs,
                 routine=routines,
                 point=self._box_point,
             )
             for name in ("box-1", "box-2")
         ]
-        self.caller = Caller(
+        self.caller = players.program(
             self._host("client", TIMEOUT),
             self.database,
-            machine,
-            tokens=chance.randint(4, 12),
+            to_begin=[f"{players.letter}-{n}" for n in range(1, chance.randint(4, 12) + 1)],
             mark=self._mark,
             wild=lambda: self.storm,
         )
 
-    def _plane(self, name: str, host: str, workflow: Workflow) -> ControlPlane:
+    def _plane(self, name: str, host: str, workflow: Workflow | None) -> ControlPlane:
         def open_store() -> FaultyStore:
             return FaultyStore(
                 self.database,
@@ -160,6 +165,7 @@ class World:
             self.caller.satisfied
             and all(box.host.up and box.quiet for box in self.boxes)
             and not any(each.status.live for each in self.database.tables.tokens.values())
+            and not any(self.database.tables.outbox.values())
         )
 
     def _calm_down(self) -> None:
@@ -170,6 +176,7 @@ class World:
         # Clocks agree from now on, with the fastest that there was: time stands still nowhere.
         for plane in self.planes:
             plane.host.skew = self._fastest
+        self.witness.runs.calm_since = self.planes[0].host.now()
 
     def _keep_up(self) -> None:
         """Whoever is down comes back, as it does under any process manager."""
@@ -323,10 +330,15 @@ class World:
             raise Crashed
 
 
-def all_faults(of_store: Faults) -> set[str]:
+#: Points that only one of the casts comes to.
+_ONLY: Final = {"graph recorded": "workflows", "sent": "charts", "delivered": "charts"}
+
+
+def all_faults(of_store: Faults, cast: str = "workflows") -> set[str]:
     """Every fault that a run can see."""
+    points = {point: of for point, of in of_store.items() if _ONLY.get(point, cast) == cast}
     return {
-        *(f"{fault} {point}" for point, faults in of_store.items() for fault in faults),
+        *(f"{fault} {point}" for point, faults in points.items() for fault in faults),
         *(f"crash {point}" for point in supervisors.POINTS),
         "clock jump", "crash", "freeze", "cut", "full disk", *LOGGED.values(),
         "lost", "doubled", "late request", "late answer", "answer lost", "unnoticed",
@@ -352,10 +364,10 @@ def _logs_in(timeline: Timeline) -> Iterator[LogToTrace]:
             each.setLevel(level)
 
 
-def simulate(seed: int, new_database: New = in_memory) -> Outcome:
+def simulate(seed: int, new_database: New = in_memory, cast: str = "workflows") -> Outcome:
     """Run the simulation of ``seed`` over a database that ``new_database`` makes."""
     with new_database() as database:
-        return _simulated(World(seed, database))
+        return _simulated(World(seed, database, cast))
 
 
 def _simulated(world: World) -> Outcome:
@@ -378,4 +390,5 @@ def _simulated(world: World) -> Outcome:
         seen=world.seen | world.network.seen | log.seen,
         store=world.database.name,
         faults=world.database.faults,
+        cast=world.cast,
     )
