@@ -33,7 +33,7 @@ def test_a_lost_attempt_uses_up_a_retry_and_is_claimed_again(
         (folder / "HOLD").touch()
         client.start("T-1")
         with supervisor(folder) as first:
-            eventually(lambda: "note" in kinds(client.history("T-1")))
+            eventually(lambda: "memory_set" in kinds(client.history("T-1")))
             first.kill()
         (folder / "HOLD").unlink()
         with supervisor(folder) as second:
