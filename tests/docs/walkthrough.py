@@ -8,11 +8,12 @@ A page is walked from top to bottom in a temporary folder:
   ends; then it gets a Ctrl-C, and must end with 0. Output that begins with ``error:`` asks for a
   failure; every other command must succeed.
 - A ``python`` block is run as a script; with ``file=NAME`` behind the language it becomes that file,
-  which must be Python.
+  which must be Python. A ``yaml`` or ``javascript`` block with ``file=NAME`` becomes that file, too;
+  without it, it is there to be looked at.
 
 Pages speak of port 8080. Here a free port takes its place, in what is sent and in what comes back.
 Looking at a token right after starting it races with the supervisor, which no reader notices: a
-``stateous token show`` is repeated until it shows what the page says.
+``stateous token show`` is repeated until it shows what the page says, and so is ``stateous run show``.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30.0
-_BLOCK = re.compile(r"^( *)```(console|python)([^\n]*)\n(.*?)^ *```$", re.M | re.S)
+_BLOCK = re.compile(r"^( *)```(console|python|yaml|javascript)([^\n]*)\n(.*?)^ *```$", re.M | re.S)
 _PORT = 8080
+_SHOWN = ("stateous token show", "stateous run show")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,12 @@ class Command:
 
 
 def blocks_of(page: str) -> list[Block]:
-    """The console and python blocks of a page, in order."""
+    """The blocks of a page that are typed, run or written, in order."""
     found = []
     for match in _BLOCK.finditer(page):
         named = re.search(r"file=(\S+)", match[3])
+        if named is None and match[2] not in ("console", "python"):
+            continue
         line = page.count("\n", 0, match.start()) + 1
         text = textwrap.dedent(match[4])
         found.append(Block(match[2], named[1] if named else None, text, line))
@@ -104,7 +108,8 @@ class Walk:
         """Do what ``page`` says, from top to bottom."""
         for block in blocks_of(page):
             if block.file is not None:
-                ast.parse(block.text, block.file)
+                if block.language == "python":
+                    ast.parse(block.text, block.file)
                 file = self.folder / block.file
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(block.text, "utf-8")
@@ -126,7 +131,7 @@ class Walk:
             code, output = self._run(self._there(command.typed))
             if matches(command.output, output):
                 break
-            again = command.typed.startswith("stateous token show") and time.monotonic() < deadline
+            again = command.typed.startswith(_SHOWN) and time.monotonic() < deadline
             assert again, f"{where}\n--- the page\n{command.output}--- what came\n{output}"
             time.sleep(0.2)
         fails = command.output.startswith("error:")
@@ -225,6 +230,7 @@ def walking(folder: Path, *, checkout: bool) -> Iterator[Walk]:
     environment |= {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}",
         "PWD": str(place),
+        "XDG_STATE_HOME": str(folder / "state"),
         "STATEOUS_URL": f"http://127.0.0.1:{port}",
         "STATEOUS_LISTEN": f"127.0.0.1:{port}",
     }

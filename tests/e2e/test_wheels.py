@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.transcripts import Reader
+
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
 
@@ -43,7 +45,8 @@ class Environment:
         return self.run(self.python, "-I", "-c", f"import {module}").returncode == 0
 
 
-def _installed(folder: Path, *distributions: str) -> Environment:
+def _installed(folder: Path, *distributions: str, extra: str = "") -> Environment:
+    """Install these; ``extra`` is one of `stateous-cli`."""
     wheels = folder / "wheels"
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check"]
@@ -62,9 +65,11 @@ def _installed(folder: Path, *distributions: str) -> Environment:
         if UV.exists()
         else [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     )
-    subprocess.run(
-        [*installer, "-c", str(pins), *map(str, sorted(wheels.glob("*.whl")))], check=True
-    )
+    files = [
+        f"{file}{extra if file.name.startswith('stateous_cli-') else ''}"
+        for file in sorted(wheels.glob("*.whl"))
+    ]
+    subprocess.run([*installer, "-c", str(pins), *files], check=True)
     shutil.rmtree(wheels)
     return Environment(python, folder)
 
@@ -146,13 +151,22 @@ def test_the_command_alone_steers_tokens_and_says_what_else_needs(tmp_path: Path
 
 def test_all_six_work_together(tmp_path: Path) -> None:
     names = sorted(path.name for path in (ROOT / "packages").iterdir() if path.is_dir())
-    environment = _installed(tmp_path, *names)
+    environment = _installed(tmp_path, *names, extra="[dev]")
     stateous = environment.python.with_name("stateous")
     versions = environment.run(stateous, "--version").stdout.splitlines()
     assert [line.split()[0] for line in versions] == names
     made = environment.run(stateous, "init", "workflow", "invoices")
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "invoices" / "build" / "invoices.json").is_file()
+    # The script engine came with the extra: the transcript of charts can be typed.
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    reader = Reader(folder, "", commands=environment.python.parent)
+    try:
+        reader.read()
+    finally:
+        if reader.service is not None:
+            reader.service.kill()
     # Both drivers came with them: each says what it found where no database is.
     file = f"{tmp_path}/nowhere/plane.db"
     server = "postgresql://127.0.0.1:1/nowhere"

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -67,11 +67,12 @@ class Process:
         name: str,
         extra: Mapping[str, str] | None = None,
         log: Path | None = None,
+        command: Sequence[str | Path] = STATEOUS,
     ) -> None:
         self.log = (log or cwd) / f"{name}-{time.monotonic_ns()}.log"
         with self.log.open("wb") as stderr:
             self._process = subprocess.Popen(
-                [*STATEOUS, *words],
+                [*command, *words],
                 cwd=cwd,
                 env=environment(**(extra or {})),
                 stdin=subprocess.DEVNULL,
