@@ -125,7 +125,8 @@ def test_line_ends_and_byte_order_marks_make_no_difference(tmp_path: Path) -> No
                 }
             },
         ),
-        ("{ job: { routine: price, input: , allow: [] } }", {"job": {"routine": "price"}}),
+        ("{ job: { routine: price, input: } }", {"job": {"routine": "price"}}),
+        ("{ job: { script: s.js, allow: [] } }", {"job": {"script": "s.js"}}),
         (
             "{ jobs: { j: { routine: r }, i: { machine: child.yaml } } }",
             {"jobs": [{"job": "j", "routine": "r"}, {"job": "i", "machine": "child.yaml"}]},
@@ -270,6 +271,35 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     assert list(made["machines"]) == ["sub/child.yaml"]
 
 
+def test_a_file_has_one_path_also_by_way_of_its_folder(tmp_path: Path) -> None:
+    for folder in ("main", "shared"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "main" / "s.js").write_text("return 1\n")
+    (tmp_path / "shared" / "child.yaml").write_text(
+        "statechart: child\n"
+        "states: { only: { jobs: { a: { machine: ../main/chart.yaml },\n"
+        "  b: { script: ../main/s.js } } } }\n"
+    )
+    made = document(
+        tmp_path / "main",
+        """\
+        statechart: c
+        states:
+          a:
+            jobs:
+              i: { machine: ../shared/child.yaml }
+              j: { machine: ../main/chart.yaml }
+              k: { script: ./s.js }
+        """,
+    )
+    assert made["states"]["a"]["jobs"][1] == {"job": "j", "machine": "."}
+    assert made["machines"]["../shared/child.yaml"]["states"]["only"]["jobs"] == [
+        {"job": "a", "machine": "."},
+        {"job": "b", "script": "s.js"},
+    ]
+    assert list(made["scripts"]) == ["s.js"]
+
+
 def test_a_machine_in_place_is_lifted_out_of_its_place(tmp_path: Path) -> None:
     made = document(
         tmp_path,
@@ -309,6 +339,12 @@ def test_a_chart_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="cannot be read") as caught:
         check_chart(tmp_path / "nowhere.yaml")
     assert not isinstance(caught.value, InvalidChart)
+
+
+def test_a_graph_file_needs_a_name(tmp_path: Path) -> None:
+    (tmp_path / "chart.yaml").write_text("statechart: c\nstates: { a: {} }\n")
+    with pytest.raises(CompileError, match="name a file"):
+        compile_chart(tmp_path / "chart.yaml", out=".")
 
 
 def test_no_file_is_written_or_removed_when_there_are_problems(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         CompileError: the file cannot be written. What was there before is unchanged.
     """
+    if not path.name:
+        raise CompileError(f"cannot write {path}: it names a folder; name a file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -68,6 +68,8 @@ class Lowering:
     def _state(self, source: Node, path: Path) -> Node:
         if not isinstance(source, Members):
             return source
+        if "end" in source.members:
+            return _final(source)
         lowered: dict[str, Member] = {}
         for key, (place, node) in source.members.items():
             kept = self._field(key, node, (*path, key))
@@ -90,8 +92,6 @@ class Lowering:
                 return self._rules.on(node, path)
             case "defer":
                 return None if node == Items(node.place, ()) else node
-            case "output":
-                return None if is_null(node) else node
             case _:
                 return node
 
@@ -107,7 +107,7 @@ class Lowering:
                     node = self._gathering.machine(node, self._file, (*path, key))
                 case "input" if is_null(node):
                     continue
-                case "allow" if node == Items(node.place, ()):
+                case "allow" if node == Items(node.place, ()) and "script" in source.members:
                     continue
                 case _:
                     pass
@@ -144,6 +144,16 @@ class Lowering:
     def _wrong(self, path: Path, what: str, source: Node) -> None:
         text = f"{what}, not {shown(plain(source))}"
         self._gathering.add("bad-value", path, text, source.place)
+
+
+def _final(source: Members) -> Members:
+    """A final. Fields of other states go through as they are: it must not have them, even empty."""
+    lowered = {
+        key: member
+        for key, member in source.members.items()
+        if key != "output" or not is_null(member.node)
+    }
+    return Members(source.place, lowered)
 
 
 def _events(source: Node) -> Node:

@@ -22,17 +22,21 @@ class Sources:
     """Reads the files of one chart, whose own path is ``chart``."""
 
     def __init__(self, chart: Path) -> None:
-        self._folder = chart.parent
+        self._folder = chart.parent.resolve()
 
     def path_of(self, named: str, naming: str) -> str:
         """The path, from the chart's folder on, of what the file ``naming`` calls ``named``.
+
+        One file has one path, also where the name leads out of the folder and back into it.
 
         Raises:
             CannotRead: the name is an absolute path.
         """
         if is_absolute(named):
             raise CannotRead("file-not-found", named, "is an absolute path")
-        return posixpath.normpath(posixpath.join(posixpath.dirname(naming), named))
+        folder = self._folder.as_posix()
+        whole = posixpath.join(folder, posixpath.dirname(naming), named)
+        return posixpath.relpath(whole, folder)
 
     def chart(self, path: str) -> str:
         """The text of a chart's file.

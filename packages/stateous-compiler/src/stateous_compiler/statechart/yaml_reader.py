@@ -79,7 +79,8 @@ def _events(text: str, file: str) -> Iterator[Any]:
         found = text[error.position : error.position + 1]
         told = f"U+{ord(found):04X} may not stand in YAML" if found else "this is not YAML"
         raise _Unreadable("yaml", Place(file, line), told) from None
-    except (YAMLError, ValueError, OverflowError) as error:
+    except (YAMLError, ValueError, OverflowError, AssertionError) as error:
+        # ruamel asserts that it knows the version of a `%YAML` line.
         raise _Unreadable("yaml", Place(file, 1), visible(str(error).split("\n")[0])) from None
 
 
