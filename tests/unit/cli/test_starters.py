@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stateous_cli.failures import CommandError
 from stateous_cli.patience import patiently
 from stateous_cli.starters import Starters, new_secret, state_folder
 from stateous_client import Unreachable
@@ -128,3 +129,11 @@ def test_what_is_not_refused_is_not_tried_again() -> None:
     with pytest.raises(Unreachable):
         patiently(plane.ask, sleep=plane.sleep, now=lambda: plane.time)
     assert plane.asked == 1
+
+
+def test_a_secret_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
+    (tmp_path / "stateous").write_text("a file where a folder should be")
+    starters = Starters.of({"XDG_STATE_HOME": str(tmp_path)})
+    with pytest.raises(CommandError, match=r"cannot keep the secret .*: .*; name another folder"):
+        starters.keep("run-1", URL, "s" * 43)
+    starters.forget("run-1")

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from stateous.errors import JsonError
 from stateous.json import read_json, write_json
 from stateous.names import is_token_id
+from stateous_cli.failures import CommandError
 
 #: Overrides what is kept.
 VARIABLE: Final = "STATEOUS_STARTER"
@@ -48,10 +49,24 @@ class Starters:
         return kept[1] if kept is not None and _place(kept[0]) == _place(url) else None
 
     def keep(self, run: str, url: str, secret: str) -> None:
-        """Keep the secret of a run. Its file is whole or not there, also when the power fails."""
+        """Keep the secret of a run. Its file is whole or not there, also when the power fails.
+
+        Raises:
+            CommandError: it cannot be kept, so that the run's tickets could never be shown.
+        """
         path = self._path(run)
         if path is None:
             return
+        try:
+            self._write(path, url, secret)
+        except OSError as error:
+            raise CommandError(
+                f"cannot keep the secret of who started the run in {self._folder}: "
+                f"{error.strerror or error}; name another folder by XDG_STATE_HOME, or bring a secret "
+                f"of your own in {VARIABLE}"
+            ) from None
+
+    def _write(self, path: Path, url: str, secret: str) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder.chmod(0o700)
         fresh = path.with_name(f".{path.name}.{os.getpid()}")
@@ -66,7 +81,8 @@ class Starters:
         """The run has ended, or was never started: its secret is of no use."""
         path = self._path(run)
         if path is not None:
-            with suppress(FileNotFoundError):
+            # One that cannot be removed does no harm: its run has no tickets any more.
+            with suppress(OSError):
                 path.unlink()
 
     def _read(self, run: str) -> tuple[str, str] | None:
