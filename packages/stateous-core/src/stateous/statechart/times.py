@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo
 
 from stateous.errors import StateousError
 from stateous.limits import MAX_DURATION_DAYS, MAX_LENGTH_SECONDS
+from stateous.statechart.tickets import mask
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -142,4 +143,6 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def _shown(text: str) -> str:
+    # A part of a ticket's value would pass every mask behind this.
+    text = mask(text)
     return repr(text) if len(text) <= 40 else repr(text[:39]) + "…"

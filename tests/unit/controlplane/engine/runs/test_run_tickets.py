@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stateous.statechart.tickets import ticket_id
+import pytest
+
+from stateous.statechart.tickets import mask, ticket_id
 from stateous_controlplane.engine.rows import TicketStatus
 from tests.support.charts import chart
 from tests.support.runs import R, Runs
@@ -155,3 +157,40 @@ def test_a_child_hands_its_ticket_to_its_parent() -> None:
     assert asked == [runs.value("review", child)]
     assert runs.answer("review", "fine", run=child) == "taken"
     assert (runs.at(), runs.output()) == ("q completed", "fine")
+
+
+TOLD = chart(
+    """
+    initial: a
+    states:
+      a:
+        ticket: t
+        on:
+          time: b
+          key: { send: { to: { key: "${[tickets.t, tickets.t]}" }, event: x } }
+          condition: [ { when: "${['in a list', tickets.t]}" } ]
+      b: { timers: { due: "${event.data}" } }
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("event", "sentence"),
+    [
+        ("time", "states.b.timers.due: ${event.data}: 'tid_"),
+        ("key", "is no key: it must be a text"),
+        ("condition", "is neither true nor false"),
+    ],
+)
+def test_a_sentence_that_cuts_what_it_shows_has_no_part_of_a_value(
+    event: str, sentence: str
+) -> None:
+    runs = Runs(TOLD)
+    runs.submit()
+    value = runs.value("t")
+    runs.send(event, value)
+    (told,) = [each["text"] for each in runs.said("note")] or [runs.error()]
+    assert told is not None
+    assert sentence in told
+    assert mask(value)[:8] in told
+    assert value[:8] not in told

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from stateous.graph.machine import Flow, Rule, State
 from stateous.json import write_json
 from stateous.statechart.expressions import EvaluationError, Expression
+from stateous.statechart.tickets import mask
 from stateous_controlplane.engine.rows import Token
 from stateous_controlplane.engine.runs.occurrence import Occurrence
 from stateous_controlplane.engine.runs.scope import Scope
@@ -58,6 +59,7 @@ def _holds(when: Expression, scope: Scope) -> bool | str:
         return f"{when.source}: {error}"
     if isinstance(value, bool):
         return value
-    written = write_json(value)
+    # A part of a ticket's value would pass every mask behind this.
+    written = mask(write_json(value))
     shown = written if len(written) <= 60 else written[:59] + "…"
     return f"{when.source}: {shown} is neither true nor false"

@@ -26,7 +26,7 @@ from stateous.graph.machine import (
 from stateous.json import Json, JsonText, write_json
 from stateous.limits import MAX_RUN_KEY
 from stateous.statechart.run_ids import child_id
-from stateous.statechart.tickets import ticket_value
+from stateous.statechart.tickets import mask, ticket_value
 from stateous.statechart.times import BadTime, Length, due, read_time
 from stateous_controlplane.engine.rows import Active, TimerKind, Token
 from stateous_controlplane.engine.runs.occurrence import Occurrence
@@ -259,4 +259,6 @@ def _text(value: Json) -> str:
 
 
 def _cut(text: str) -> str:
+    # A part of a ticket's value would pass every mask behind this.
+    text = mask(text)
     return text if len(text) <= 60 else text[:59] + "…"
