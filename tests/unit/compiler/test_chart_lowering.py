@@ -271,6 +271,19 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     assert list(made["machines"]) == ["sub/child.yaml"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "statechart:\tc\nstates:\t{ a: {} }\n",
+        "statechart: c\t\nstates: \t\n  a: {}\t\n",
+        "statechart: c\n\t\n \t \nstates: { a: {} }\n\t",
+        "statechart: 'c'\t# its name\n\t# its states\nstates: {\ta:\t{} }\t# one",
+    ],
+)
+def test_a_tab_may_stand_where_it_indents_nothing(text: str, tmp_path: Path) -> None:
+    assert document(tmp_path, text)["states"] == {"a": {}}
+
+
 def test_a_file_has_one_path_also_by_way_of_its_folder(tmp_path: Path) -> None:
     for folder in ("main", "shared"):
         (tmp_path / folder).mkdir()

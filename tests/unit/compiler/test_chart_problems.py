@@ -54,6 +54,8 @@ TABLE: list[tuple[str, str, int, str]] = [
     ("yaml", "", 2, "statechart: c\nstates: &s { a: { states: *s } }\n"),
     ("yaml", "", 3, "statechart: c\nstates: { a: {} }\n---\nx: 1\n"),
     ("yaml", "", 3, "statechart: c\nstates:\n\ta: {}\n"),
+    ("yaml", "", 4, "statechart: c\nstates:\n  a: {}\n\tb: {}\n"),
+    ("yaml", "", 1, "statechart:\t- c\nstates: { a: {} }\n"),
     ("yaml", "", 1, "# nothing\n"),
     ("yaml", "", 2, "%YAML 1.1\n---\nstatechart: c\nstates: { a: {} }\n"),
     ("yaml", "", 1, "%YAML 1.3\n---\nstatechart: c\nstates: { a: {} }\n"),

@@ -25,6 +25,7 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.scanner import Scanner
 
 from stateous.json import write_json
 from stateous.limits import MAX_CHART_BYTES, MAX_JSON_DEPTH
@@ -67,9 +68,31 @@ def _with_pairs(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
+class _Scanner(Scanner):
+    """ruamel's, which outside of { } and [ ] knows no tab at all: here one may end a line, also
+    before a comment, and stand behind the ``:`` of a key. It indents nothing."""
+
+    def scan_to_next_token(self) -> None:
+        super().scan_to_next_token()
+        while not self.flow_level and self.reader.peek() == "\t" and self._separates():
+            while self.reader.peek() in " \t":
+                self.reader.forward()
+            super().scan_to_next_token()
+
+    def _separates(self) -> bool:
+        at = self.reader.pointer
+        before = self.reader.buffer[at - self.reader.column : at]
+        length = 1
+        while self.reader.peek(length) in " \t":
+            length += 1
+        return before.rstrip(" ").endswith(":") or self.reader.peek(length) in "#\n\0"
+
+
 def _events(text: str, file: str) -> Iterator[Any]:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Scanner = _Scanner
     try:
-        yield from YAML(typ="safe", pure=True).parse(text)
+        yield from yaml.parse(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = 1 if mark is None else mark.line + 1
