@@ -12,7 +12,7 @@ import pytest
 from stateous_controlplane.engine import decide, timers
 from stateous_controlplane.engine.commands import Deliver, Emit
 from stateous_controlplane.engine.draft import Draft
-from stateous_controlplane.engine.rows import TimerStatus
+from stateous_controlplane.engine.rows import Entry, TimerStatus
 from stateous_controlplane.engine.runs import agenda, clients, delivery, reports, submit
 from stateous_controlplane.engine.runs.offered import Offered
 from stateous_controlplane.store.memory import runs as memory_runs
@@ -22,6 +22,8 @@ from stateous_controlplane.store.sqlite import runs as sqlite_runs
 from stateous_controlplane.writer.outgoing import Outgoing
 from tests.sim.databases import in_files, in_memory
 from tests.sim.test_simulation_can_fail import found_in
+from tests.sim.world import World
+from tests.support.run_ledgers import broken_promises
 
 Patch = pytest.MonkeyPatch
 
@@ -219,3 +221,50 @@ def test_a_defect_of_the_file_is_found(
     with in_files() as new:
         put_in(monkeypatch)
         found_in("charts", words, new)
+
+
+# ── what is read from ledgers alone ─────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def ledger() -> list[Entry]:
+    """The ledgers of runs that all have ended."""
+    with in_memory() as database:
+        world = World(2, database, "charts")
+        world.run()
+        return list(database.tables.ledger.values())
+
+
+def test_ledgers_that_tell_of_kept_promises(ledger: list[Entry]) -> None:
+    assert broken_promises(ledger) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("undelivered", "came to 2 things"),
+        ("timer_fired", "too often"),
+        ("event_replayed", "settled twice"),
+        ("task_done", "2 times"),
+        ("branch_ended", "2 times"),
+        ("completed", "has ended 2 times"),
+    ],
+)
+def test_what_is_there_twice_is_found(ledger: list[Entry], kind: str, words: str) -> None:
+    again = next(entry for entry in ledger if entry.kind == kind)
+    assert words in " ".join(broken_promises([*ledger, again._replace(seq=10**6)]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("undelivered", "came to 0 things"),
+        ("event_replayed", "waits for ever"),
+        ("sent", "came to 1 things"),
+    ],
+)
+def test_what_is_missing_is_found(ledger: list[Entry], kind: str, words: str) -> None:
+    lost = next(
+        entry for entry in ledger if entry.kind == kind and "delivery" not in entry.data.value
+    )
+    assert words in " ".join(broken_promises([entry for entry in ledger if entry != lost]))
