@@ -8,8 +8,9 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= auto
 SEEDS  ?= 1000
 FIRST  ?= 0
-# What the simulation runs over: memory, sqlite or postgres.
+# What the simulation runs over (memory, sqlite or postgres), and what it is about.
 STORE  ?= memory
+OF     ?= workflows charts
 # How many random workflows of each kind are played against the naive model.
 EXAMPLES ?= 2000
 # Of the images.
@@ -50,7 +51,9 @@ soak: $(STAMP) ## on both databases supervisors and control planes die (SOAK=20 
 	STATEOUS_SOAK=$(SOAK) $(PYTEST) -q -s tests/chaos
 
 sim: $(STAMP) ## many seeds of the simulation (STORE=memory SEEDS=1000 FIRST=0), many examples against the model
-	$(BIN)/python -m tests.sim --store $(STORE) --first $(FIRST) --seeds $(SEEDS)
+	for of in $(OF); do \
+	   $(BIN)/python -m tests.sim --of $$of --store $(STORE) --first $(FIRST) --seeds $(SEEDS) || exit; \
+	 done
 	STATEOUS_EXAMPLES=$(EXAMPLES) $(PYTEST) -q -n $(WORKERS) tests/property/test_engine_against_model.py
 
 lint: $(STAMP) ## format, lint and import rules
