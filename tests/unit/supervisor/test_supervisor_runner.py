@@ -1,5 +1,7 @@
 import asyncio
+import contextvars
 import queue
+import signal
 import threading
 from pathlib import Path
 
@@ -133,6 +135,39 @@ def test_def_routines_run_in_daemon_threads_that_nothing_waits_for(desk):
     assert desk.run(both("return submitted()")[0].values[0]) == SUBMITTED
     never.set()
     desk.ended.get(timeout=10)
+
+
+SETTING = contextvars.ContextVar("SETTING", default="fresh")
+OF_THREAD = threading.local()
+
+
+def state_of_thread():
+    try:
+        loop = asyncio.get_event_loop_policy().get_event_loop()
+    except RuntimeError:
+        loop = None
+    return (
+        SETTING.get(), dict(vars(OF_THREAD)), loop, signal.pthread_sigmask(0, ()),
+        threading.current_thread().name,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows has no signal masks")
+@pytest.mark.filterwarnings("ignore:.*event_loop_policy:DeprecationWarning")
+def test_what_a_def_routine_leaves_on_its_thread_does_not_meet_the_next_one(desk):
+    met = []
+
+    def routine(ctx):
+        met.append(state_of_thread())
+        SETTING.set("left")
+        OF_THREAD.left = True
+        asyncio.set_event_loop(desk.runner.loop)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+        threading.current_thread().name = "left"
+
+    for _ in range(3):
+        desk.run(routine)
+    assert met == [("fresh", {}, None, set(), "draft of INV-1 (task 1)")] * 3
 
 
 def test_a_cancelled_async_routine_ends_without_an_outcome(desk):

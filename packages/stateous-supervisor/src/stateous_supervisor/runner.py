@@ -8,6 +8,10 @@ Nothing that a routine does may keep its end from being told, or another routine
 it raises ends the attempt, `SystemExit` and `KeyboardInterrupt` too; a process that it forks is no
 runner (:mod:`stateous_supervisor.forks`).
 
+Each `def` routine has a new thread, so that what one leaves there (values of `threading.local`,
+context variables, an event loop, a signal mask) never meets another. Threads that
+are used again would save nothing: to wake one costs as much as to begin one.
+
 A thread cannot be stopped. What is left of a cancelled `def` routine runs on, and is not listened
 to; being a daemon, it ends with the process.
 """
