@@ -29,7 +29,7 @@ from stateous_controlplane.documents import Checked, check
 from stateous_controlplane.engine.invariants import broken_ledger, broken_rows
 from stateous_controlplane.store.memory.tables import Tables
 from tests.sim.databases import InFile, OnServer
-from tests.sim.witness import family_of
+from tests.sim.families import family_of
 from tests.support.charts import document
 from tests.support.databases import ServedDatabase, SqliteFile
 from tests.support.processes import ControlPlane, environment, eventually

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, Final
 
 from stateous.json import JsonObject
@@ -42,6 +40,7 @@ from stateous_supervisor.verdict import (
     verdict_if_held,
     verdict_if_lost,
 )
+from tests.sim.disk import Disk
 from tests.sim.timeline import Bell, Host, Until
 from tests.sim.witness import Witness, mark_of
 
@@ -59,23 +58,6 @@ PACE: Final = Pace(
 )
 
 Play = Generator[Any, Any, "JsonObject | None"]
-
-
-@dataclass
-class Disk:
-    """The outbox's file: rows by id, in order. It outlives its supervisor.
-
-    While it is ``full``, it neither takes a row nor lets go of one.
-    """
-
-    rows: dict[int, Message] = field(default_factory=dict)
-    full: bool = False
-    _ids: Any = field(default_factory=lambda: count(1))
-
-    def insert(self, draft: Draft) -> Message:
-        message = Message(next(self._ids), draft.attempt, draft.token, draft.kind, draft.body)
-        self.rows[message.id] = message
-        return message
 
 
 class Supervisor:

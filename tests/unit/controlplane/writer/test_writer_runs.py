@@ -191,6 +191,25 @@ def test_a_writer_that_dies_before_the_delivery_leaves_it_to_the_next() -> None:
     assert heard(again, "B") == [1, 2]
 
 
+def test_a_writer_that_dies_right_after_a_delivery_leaves_nothing_to_the_next() -> None:
+    class Death(BaseException):
+        pass
+
+    writer, _ = chatting()
+
+    def die_once_delivered() -> None:
+        if heard(writer, "B") == ["A"]:
+            raise Death
+
+    writer.store.committed = die_once_delivered
+    with pytest.raises(Death):
+        writer.ask(send("A", "tell", '"key-B"'))
+    following = writer.restarted()
+    following.pass_time(2)
+    assert heard(following, "B") == ["A"]
+    assert following.database.tables.outbox == {("A", 4): None}
+
+
 def test_a_delivery_that_cannot_be_committed_is_tried_again_in_order(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
