@@ -1,4 +1,4 @@
-"""The conformance set `data/statechart/load-errors`: definitions that are refused, and some not.
+"""What `load` says in the conformance set `data/statechart`: definitions that are refused, and some not.
 
 Charts of the other scenarios are loaded too: each of them compiles, and compiles from its own
 document again.
@@ -17,13 +17,25 @@ from stateous_compiler.errors import InvalidChart
 from stateous_compiler.statechart.compile import check_chart
 
 DATA = Path(__file__).parent / "data" / "statechart"
-LOAD: list[dict[str, Any]] = json.loads((DATA / "load-errors/scenario.json").read_bytes())["load"]
+
+
+def _cases(told: Path) -> list[dict[str, Any]]:
+    """The files that a scenario loads: one or several."""
+    load = json.loads(told.read_bytes()).get("load", [])
+    return [load] if isinstance(load, dict) else load
+
+
+LOAD: list[tuple[Path, dict[str, Any]]] = [
+    (told.parent, case) for told in sorted(DATA.glob("*/scenario.json")) for case in _cases(told)
+]
 CHARTS = sorted(path for path in DATA.glob("*/*.yaml"))
 
 
-@pytest.mark.parametrize("case", LOAD, ids=lambda case: case["file"])
-def test_a_definition_is_loaded_or_refused(case: dict[str, Any]) -> None:
-    chart = DATA / "load-errors" / case["file"]
+@pytest.mark.parametrize(
+    ("folder", "case"), LOAD, ids=[f"{folder.name}/{case['file']}" for folder, case in LOAD]
+)
+def test_a_definition_is_loaded_or_refused(folder: Path, case: dict[str, Any]) -> None:
+    chart = folder / case["file"]
     if case["expect"] == "ok":
         check_chart(chart)
         return

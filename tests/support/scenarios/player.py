@@ -196,10 +196,12 @@ class _Player:
             if entry["kind"] == "task_queued" and entry["data"]["job"] == job
         ]
         assert queued, f"{run} never had a job {job!r} to report"
-        grant = self._scripts.held[queued[-1]]
-        body = {**outcome, "supervisor": RUNNER, "attempt": grant["attempt"]}
+        task = queued[-1]
+        # A job that was over before anybody could claim it had no attempt.
+        attempt = self._scripts.held[task]["attempt"] if task in self._scripts.held else 1
+        body = {**outcome, "supervisor": RUNNER, "attempt": attempt}
         try:
-            await self._service.ask("POST", f"/tasks/{grant['task']}/report", body)
+            await self._service.ask("POST", f"/tasks/{task}/report", body)
         except Refused as refused:
             if refused.code in OVER:
                 return "ignored"
