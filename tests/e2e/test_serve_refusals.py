@@ -65,6 +65,11 @@ def left_in(folder: Path) -> set[str]:
             id="format 2",
         ),
         pytest.param(
+            ("review.yaml",),
+            "review.yaml is not a graph file: `stateous compile review.yaml` makes one",
+            id="not compiled",
+        ),
+        pytest.param(
             ("ticket.json", "--listen", "nonsense"),
             "--listen 'nonsense' is not HOST:PORT with a port from 0 to 65535; write, for "
             "example, 127.0.0.1:8080 or [::1]:8080",
@@ -88,6 +93,7 @@ def test_before_the_port_is_bound(
 ) -> None:
     ticket_graph(tmp_path)
     written(tmp_path, {**TICKET, "stateous": 2}, "v2.json")
+    (tmp_path / "review.yaml").write_text("statechart: review\nstates: { a: {} }\n")
     before = left_in(tmp_path)
     assert refused_here(*words, "--db", new_database.url) == sentence
     assert left_in(tmp_path) == before

@@ -23,6 +23,8 @@ from stateous_controlplane.store.port import Changes, GraphRecord, Holder, NewGr
 from stateous_controlplane.writer.catalog import frozen
 
 _BACKLOG = 2048
+#: How the files end that graph files are compiled from.
+_SOURCES = (".py", ".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ def read_graph_file(path: Path) -> Workflow | Chart:
             f"{path} is not a graph file: {first.where or 'the chart'}: {first.text}{rest}"
         ) from None
     except GraphError as error:
-        raise ServeError(f"{path} is not a graph file: {error}") from None
+        reason = f"`stateous compile {path}` makes one" if path.suffix in _SOURCES else str(error)
+        raise ServeError(f"{path} is not a graph file: {reason}") from None
     if isinstance(document, GraphDocument):
         return Workflow(document, machine, text)
     return Chart(record_of(document, text.decode()), machine)
