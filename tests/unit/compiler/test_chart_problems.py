@@ -402,6 +402,17 @@ TABLE: list[tuple[str, str, int, str]] = [
         4,
         states("a: { entry: { send: { to: { machine: m.yaml, key: k }, event: pong } } }"),
     ),
+    (
+        "unknown-event",
+        "states.to.entry[0].event",
+        7,
+        states(
+            "a: { on: { x: to } }",
+            "to:",
+            "  job: { machine: m.yaml }",
+            "  entry: { send: { to: to, event: pong } }",
+        ),
+    ),
     # Files.
     ("file-not-found", "states.a.job.script", 4, states("a: { job: { script: nowhere.js } }")),
     ("file-not-found", "states.a.job.script", 4, states("a: { job: { script: /etc/passwd } }")),

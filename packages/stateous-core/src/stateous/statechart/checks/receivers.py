@@ -65,16 +65,17 @@ def _known_there(
     findings: Findings,
 ) -> None:
     if machine in charts and _lacks(charts[machine], event):
-        _unknown(event, path, findings)
+        _unknown(event, path[:-1], findings)
 
 
 def _lacks(chart: Facts, event: str | None) -> bool:
     return event is not None and chart.events is not None and event not in chart.events
 
 
-def _unknown(event: str | None, path: Path, findings: Findings) -> None:
+def _unknown(event: str | None, to: Path, findings: Findings) -> None:
+    """``to`` is the place of the receiver, beside which the event stands."""
     findings.add(
         "unknown-event",
-        (*path[: path.index("to")], "event") if "to" in path else path,
+        (*to[:-1], "event"),
         f"the machine that this goes to declares no event {shown(event)}",
     )
