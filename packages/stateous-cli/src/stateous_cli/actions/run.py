@@ -76,7 +76,9 @@ def tickets(url: str, run_id: str, *, wait: bool) -> Answer:
     starter = Starters.of(os.environ).secret(run_id, url)
     with Client(url) as client:
         if starter is None:
-            patiently(lambda: client.run(run_id))  # one that does not exist is refused as such
+            # One that does not exist is refused as such; of one that has ended the secret is gone.
+            if patiently(lambda: client.run(run_id))["status"] in ENDED:
+                return _no_ticket()
             raise NoStarter(
                 f"not_starter: the tickets of {run_id!r} are shown to who started it, and no secret of it for "
                 f"{client.url} is kept here; STATEOUS_STARTER may hold it"
@@ -85,9 +87,11 @@ def tickets(url: str, run_id: str, *, wait: bool) -> Answer:
         found = patiently(lambda: client.tickets(run_id, starter=starter, wait=seconds))
         while wait and not found and client.run(run_id)["status"] not in ENDED:
             found = client.tickets(run_id, starter=starter, wait=seconds)
-    if not found:
-        return Answer({"tickets": []}, [], ["error: no open ticket"], exit_code=1)
-    return Answer({"tickets": found}, ticket_lines(found))
+    return Answer({"tickets": found}, ticket_lines(found)) if found else _no_ticket()
+
+
+def _no_ticket() -> Answer:
+    return Answer({"tickets": []}, [], ["error: no open ticket"], exit_code=1)
 
 
 def history(url: str, run_id: str) -> Answer:
