@@ -305,6 +305,14 @@ async def test_what_asks_for_an_end_is_the_runners_affair(scripts):
 
 
 @on_linux
+async def test_all_end_without_a_word(capfd):
+    for _ in range(10):
+        scripts = ScriptProcesses()
+        await scripts.open()
+        await scripts.close()
+    assert capfd.readouterr() == ("", "")
+
+
 async def test_a_process_that_died_waiting_is_not_given_out(scripts):
     await last(scripts, "return 1")
     for pid in _children(scripts.server_pid)[:1]:

@@ -70,6 +70,8 @@ class _ForkServer:
                 return
 
     def kill_all(self) -> None:
+        # Nobody waits for these ends: the sockets that they would wake are closed by then.
+        signal.set_wakeup_fd(-1)
         for child in self._numbers:
             os.kill(child, signal.SIGKILL)
 
