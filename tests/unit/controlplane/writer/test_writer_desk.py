@@ -57,6 +57,15 @@ async def test_many_at_once_are_each_answered_with_their_own(desk: Desk) -> None
     assert desk.desk.serving
 
 
+async def test_what_comes_turn_by_turn_shares_a_commit(desk: Desk) -> None:
+    asking = []
+    for number in range(5):
+        asking.append(asyncio.ensure_future(desk.desk.ask(Start(f"T-{number}"))))
+        await asyncio.sleep(0)
+    assert [answer.status for answer in await asyncio.gather(*asking)] == [201] * 5
+    assert len(desk.store.commits) == 1
+
+
 async def test_a_waiting_claim_is_answered_when_a_task_is_queued(desk: Desk) -> None:
     waiting = asyncio.create_task(desk.ask(claim(wait=30)))
     await until_parked(desk)

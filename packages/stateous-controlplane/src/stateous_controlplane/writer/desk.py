@@ -1,8 +1,10 @@
 """Where the event loop hands requests in, and the thread that the sequencer runs on.
 
-The event loop's thread parses and routes; the writer's thread decides and commits. What the loop has
-parsed in one turn is handed over together, and the writer is woken once; a batch's answers come back
-to the loop in one call.
+The event loop's thread parses and routes; the writer's thread decides and commits. What the loop
+parses is handed over together, and the writer woken once, when a turn of the loop has brought nothing
+more: callers whose answers went out together ask again together, and would else be the next batch one
+by one, each for a commit of its own. Nobody waits for a time to pass: a turn that finds nothing takes
+microseconds. A batch's answers come back to the loop in one call.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from stateous_controlplane.engine.commands import Claim
 from stateous_controlplane.store.port import Store
 from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.requests import Asked
-from stateous_controlplane.writer.sequencer import NOT_SERVING, Sequencer, Terms
+from stateous_controlplane.writer.sequencer import MAX_BATCH, NOT_SERVING, Sequencer, Terms
 from stateous_controlplane.writer.submission import Submission
 
 _log = logging.getLogger("stateous.serve")
@@ -90,7 +92,7 @@ class WriterDesk:
         self._futures: dict[Submission, asyncio.Future[Answer]] = {}
         self._followers: dict[str, set[_Follower]] = {}
         self._bell = _Bell()
-        # What was asked in this turn of the loop.
+        # What was asked, and not handed over yet.
         self._asked: list[Submission] = []
         self._waits_over = False
         self._end_asked = False
@@ -124,7 +126,7 @@ class WriterDesk:
         future: asyncio.Future[Answer] = self._loop.create_future()
         self._futures[submission] = future
         if not self._asked:
-            self._loop.call_soon(self._hand_over)
+            self._loop.call_soon(self._collect, 0)
         self._asked.append(submission)
         try:
             return await future
@@ -133,6 +135,14 @@ class WriterDesk:
             raise
         finally:
             self._futures.pop(submission, None)
+
+    def _collect(self, before: int) -> None:
+        """Hand over, unless this turn of the loop has brought more than ``before`` it was there."""
+        asked = len(self._asked)
+        if before < asked < MAX_BATCH:
+            self._loop.call_soon(self._collect, asked)
+        else:
+            self._hand_over()
 
     def _hand_over(self) -> None:
         asked, self._asked = self._asked, []
