@@ -210,11 +210,19 @@ async def test_a_body_that_is_refused_before_all_of_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    "pieces", [[], [b"HTTP/1.1 200 OK\r\nContent-Le"], [PLAIN[:-1]], [b"what?\r\n\r\n"]]
+    ("pieces", "why"),
+    [
+        ([], "closed before the answer was complete"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Le"], "closed before the answer was complete"),
+        ([PLAIN[:-1]], "closed before the answer was complete"),
+        ([b"what?\r\n\r\n"], "illegal status line"),
+    ],
 )
-async def test_no_answer_or_half_an_answer_is_a_broken_protocol(pieces: list[bytes]) -> None:
+async def test_no_answer_or_half_an_answer_is_a_broken_protocol(
+    pieces: list[bytes], why: str
+) -> None:
     async with serving(says(*pieces, times=1, close=True)) as (_, client):
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(httpx.RemoteProtocolError, match=why):
             await client.get("/x")
 
 

@@ -28,6 +28,7 @@ from stateous_client.protocol.exchange import Answer, Request
 
 # As httpx has it for the blocking client.
 _MOST_OF_A_TARGET: Final = 65_536
+_BROKEN_OFF: Final = "the connection was closed before the answer was complete"
 _OURS: Final = ((b"Accept", b"*/*"), (b"User-Agent", b"stateous-client"))
 
 
@@ -249,13 +250,10 @@ class _Line(asyncio.Protocol):
                     case h11.InformationalResponse():
                         pass
                     case _:
-                        return self._fail(
-                            httpx.RemoteProtocolError(
-                                "Server disconnected without sending a response."
-                            )
-                        )
+                        return self._fail(httpx.RemoteProtocolError(_BROKEN_OFF))
         except h11.RemoteProtocolError as error:
-            broken = httpx.RemoteProtocolError(str(error))
+            # What h11 says of an end that comes too early is about its own states.
+            broken = httpx.RemoteProtocolError(_BROKEN_OFF if self._over else str(error))
             broken.__cause__ = error
             self._fail(broken)
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from stateous.json import JsonText
-from stateous.wire.problems import Code
-from stateous_controlplane.engine.commands import SubmitRun
+from stateous.wire.problems import Code, Refusal
+from stateous_controlplane.engine.commands import SendEvent, SubmitRun
 from stateous_controlplane.engine.family import Vicinity
 from stateous_controlplane.engine.replies import TokenReply
 from tests.support.charts import chart
@@ -234,6 +234,28 @@ def test_what_a_client_may_send_to_a_chart_that_declares_events(
     assert runs.send(event, data) == result
     if result in ("invalid_payload", "event_not_allowed"):
         assert runs.of().seq == seq
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({}, "change: 'item' is a required property"),
+        ({"item": 1}, "change: item: 1 is not of type 'string'"),
+    ],
+)
+def test_data_that_do_not_fit_are_told_with_the_event_named_once(data: Any, sentence: str) -> None:
+    runs = Runs(
+        chart(
+            """
+            events: { change: { type: object, required: [item], properties: { item: { type: string } } } }
+            states: { a: { on: { change: [{}] } } }
+            """
+        )
+    )
+    runs.submit()
+    reply = runs.play(SendEvent(R, "change", JsonText.of(data), None))
+    assert isinstance(reply, Refusal)
+    assert reply.sentence == sentence
 
 
 def test_answers_to_a_declared_ticket_are_checked() -> None:

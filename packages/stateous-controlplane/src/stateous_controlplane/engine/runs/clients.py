@@ -128,5 +128,6 @@ def _invalid(flow: Flow, event: str, data: JsonText) -> Refusal | None:
     shape = flow.events.get(event)
     if shape is None or shape.payload is None:
         return None
-    problems = shape.payload.problems(data.value)
+    # A problem of the data as a whole has the schema's name in front, which is the event's.
+    problems = [it.removeprefix(f"{event}: ") for it in shape.payload.problems(data.value)]
     return Refusal(Code.INVALID_PAYLOAD, f"{event}: {'; '.join(problems)}") if problems else None
