@@ -63,7 +63,10 @@ def served(
 ) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("plane")
     url = module_database.url
-    with control_plane(ticket_graph(folder), url, cwd=folder) as (process, client):
+    with control_plane(ticket_graph(folder), url, "--key-file", "ticket.key", cwd=folder) as (
+        process,
+        client,
+    ):
         made = Served(process, client, module_database)
         yield made
         assert process.stop() == 0
