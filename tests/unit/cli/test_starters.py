@@ -43,6 +43,22 @@ def test_it_is_shown_to_no_other_place(starters: Starters, url: str, shown: bool
     assert (starters.secret("run-1", url) == "st_a") is shown
 
 
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        (URL, "http://127.0.0.1:8080"),
+        ("https://ann:secret@plane.internal/x/", "https://plane.internal/x"),
+        ("plane:8080", "http://plane:8080"),
+    ],
+)
+def test_whom_it_is_kept_for_is_told_without_a_password(
+    starters: Starters, url: str, place: str
+) -> None:
+    starters.keep("run-1", url, "st_a")
+    assert starters.place("run-1") == place
+    assert starters.place("run-2") is None
+
+
 def test_it_goes(starters: Starters) -> None:
     starters.keep("run-1", URL, "st_a")
     starters.forget("run-1")

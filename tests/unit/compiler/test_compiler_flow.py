@@ -90,6 +90,24 @@ def test_a_folder_is_no_file() -> None:
         load_flow("orders")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("price.js", "let sum = 0;\n", "price.js, line 1: invalid syntax"),
+        ("orders.json", "{}\n", "orders.json defines no Workflow at module level"),
+    ],
+)
+def test_of_a_file_of_another_kind_it_is_told_what_is_compiled(
+    folder: Path, name: str, text: str, why: str
+) -> None:
+    (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(FlowImportError) as refusal:
+        load_flow(f"orders/{name}")
+    assert str(refusal.value) == (
+        f"orders/{why}; a workflow is Python, as flow.py, and a chart YAML, as review.yaml"
+    )
+
+
 def test_a_mistake_in_a_part_has_the_part_s_place(folder: Path) -> None:
     (folder / "parts").mkdir()
     (folder / "parts" / "reviews.py").write_text(

@@ -48,6 +48,14 @@ class Starters:
         kept = self._read(run)
         return kept[1] if kept is not None and _place(kept[0]) == _place(url) else None
 
+    def place(self, run: str) -> str | None:
+        """The control plane that the secret kept for the run is for, without its password."""
+        kept = self._read(run)
+        if kept is None:
+            return None
+        parts = urlsplit(kept[0] if "//" in kept[0] else f"http://{kept[0]}")
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
     def keep(self, run: str, url: str, secret: str) -> None:
         """Keep the secret of a run. Its file is whole or not there, also when the power fails.
 

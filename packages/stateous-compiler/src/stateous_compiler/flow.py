@@ -37,6 +37,8 @@ _NEVER_HIDDEN: Final = frozenset(
     }
 )
 
+_KINDS: Final = "a workflow is Python, as flow.py, and a chart YAML, as review.yaml"
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedFlow:
@@ -56,10 +58,16 @@ def load_flow(given: str) -> LoadedFlow:
     path = Path(os.path.abspath(given))  # noqa: PTH100 - as the author's frames name the file
     if not path.is_file():
         raise FlowImportError(f"{given}: no such file")
-    with _isolated(path):
-        module = _import(path, given)
-        workflow = _choose(module, given)
-        _complete(models_of(below(workflow)))
+    try:
+        with _isolated(path):
+            module = _import(path, given)
+            workflow = _choose(module, given)
+            _complete(models_of(below(workflow)))
+    except FlowImportError as error:
+        if path.suffix == ".py":
+            raise
+        # Whatever is no chart is read as Python: of another kind of file this told nobody why.
+        raise FlowImportError(f"{error}; {_KINDS}") from error
     return LoadedFlow(path.parent, workflow)
 
 

@@ -22,7 +22,7 @@ from stateous_cli.output.runs import (
     whole_run_lines,
 )
 from stateous_cli.patience import patiently
-from stateous_cli.starters import Starters
+from stateous_cli.starters import VARIABLE, Starters
 from stateous_client import Client, Run
 from stateous_client.values import ENDED
 
@@ -73,7 +73,8 @@ def tickets(url: str, run_id: str, *, wait: bool) -> Answer:
     Raises:
         NoStarter: this computer has no secret of the run for that control plane.
     """
-    starter = Starters.of(os.environ).secret(run_id, url)
+    starters = Starters.of(os.environ)
+    starter = starters.secret(run_id, url)
     with Client(url) as client:
         if starter is None:
             # One that does not exist is refused as such; of one that has ended the secret is gone.
@@ -81,13 +82,18 @@ def tickets(url: str, run_id: str, *, wait: bool) -> Answer:
                 return _no_ticket()
             raise NoStarter(
                 f"not_starter: the tickets of {run_id!r} are shown to who started it, and no secret of it for "
-                f"{client.url} is kept here; STATEOUS_STARTER may hold it"
+                f"{client.url} is kept here{_kept_for(starters.place(run_id))}; "
+                f"{VARIABLE} may hold it"
             )
         seconds = _LONGEST_WAIT if wait else _FOR_A_TICKET
         found = patiently(lambda: client.tickets(run_id, starter=starter, wait=seconds))
         while wait and not found and client.run(run_id)["status"] not in ENDED:
             found = client.tickets(run_id, starter=starter, wait=seconds)
     return Answer({"tickets": found}, ticket_lines(found)) if found else _no_ticket()
+
+
+def _kept_for(place: str | None) -> str:
+    return "" if place is None else f", only one for {visible(place)}"
 
 
 def _no_ticket() -> Answer:
