@@ -135,11 +135,12 @@ def test_what_is_no_yaml_is_refused_on_one_line(folder, text):
         settings(folder, text)
 
 
-def test_a_file_that_is_not_there_is_named(folder):
+def test_a_file_that_is_not_there_is_named_with_what_makes_it(folder):
     with pytest.raises(SupervisorError) as refused:
         read_settings(folder)
-    assert (
-        str(refused.value) == f"cannot read {folder / 'stateous.yaml'}: No such file or directory"
+    assert str(refused.value) == (
+        f"cannot read {folder / 'stateous.yaml'}: No such file or directory; "
+        "make it with stateous init supervisor"
     )
 
 

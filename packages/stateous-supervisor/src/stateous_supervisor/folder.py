@@ -132,7 +132,9 @@ def _read_mapping(path: Path) -> dict[str, object]:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise SupervisorError(f"cannot read {path}: {error.strerror}") from None
+        raise SupervisorError(
+            f"cannot read {path}: {error.strerror}; make it with stateous init supervisor"
+        ) from None
     except UnicodeDecodeError:
         raise SupervisorError(f"cannot use {path}: it is not UTF-8") from None
     try:
