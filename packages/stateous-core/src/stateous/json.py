@@ -24,8 +24,11 @@ JsonObject: TypeAlias = "dict[str, Json]"
 # Up to this many bytes a search costs less than a walk over the values.
 _SHORT: Final = 2048
 # What may break a rule that the parser does not know: U+0000, or a number that no double fits, for
-# which it needs an exponent or very many digits. Found in a text it is a false alarm, no more.
-_SUSPECT: Final = re.compile(rb"\\u0000|[0-9][eE]|[0-9]{300}")
+# which it needs an exponent of two digits, or very many before it. A number stands behind one of
+# these characters, or is the whole text; found inside a text it is a false alarm, no more.
+_NUL: Final = rb"\u0000"
+_GREAT: Final = re.compile(rb"[\[:,\s]-?[0-9][0-9.]*[eE]\+?[0-9]{2}")
+_LONG: Final = re.compile(rb"[0-9]{300}")
 
 _compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _roomy = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -54,8 +57,11 @@ def _needs_a_walk(data: bytes, max_depth: int) -> bool:
     # Most bodies are small and plain: a search through the bytes shows that they break no rule.
     return (
         len(data) > _SHORT
+        or not data.startswith((b"{", b"["))
         or data.count(b"[") + data.count(b"{") > max_depth
-        or _SUSPECT.search(data) is not None
+        or _NUL in data
+        or _GREAT.search(data) is not None
+        or (len(data) >= 300 and _LONG.search(data) is not None)
     )
 
 
