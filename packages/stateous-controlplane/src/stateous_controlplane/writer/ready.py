@@ -48,10 +48,23 @@ class _Queue:
         else:
             insort(self.places, place)
 
-    def load(self, found: Sequence[Queued], asked: int) -> None:
+    def load(self, found: Sequence[Queued], asked: int, tasks: Mapping[int, Task]) -> None:
+        """``found`` are the oldest on record, so many as were ``asked`` for; or all there are.
+
+        What stands before the new horizon without a row among ``tasks`` was not found: it is no
+        place any more. What lies behind it is looked at when the horizon has come so far.
+        """
         self.asked = asked
         self.whole = len(found) < asked
         self.horizon = found[-1] if found else None
+        kept: list[Queued] = []
+        while self.places and self.reaches(self.places[0]):
+            place = self.places.popleft()
+            if place in self.known and place.task in tasks:
+                kept.append(place)
+            else:
+                self.known.discard(place)
+        self.places.extendleft(reversed(kept))
 
     def reaches(self, place: Queued) -> bool:
         return self.whole or (self.horizon is not None and place <= self.horizon)
@@ -120,9 +133,7 @@ class ReadyTasks:
             self._unseen.discard(name)
             queue = self._queue(name)
             found = loaded.queued.get(name, ())
-            queue.known = {each for each in queue.known if each.task in self._tasks}
-            queue.places = deque(each for each in queue.places if each in queue.known)
-            queue.load(found, count)
+            queue.load(found, count, self._tasks)
             queue.passed_over = name in loaded.passed_over
             for place in found:
                 task = self._tasks.get(place.task)
