@@ -7,7 +7,7 @@ the rows keep the rules of a family, and the ledger tells them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from stateous.json import JsonText
@@ -50,7 +50,7 @@ class Runs(Engine):
     ticket_key: bytes = KEY
 
     def _situation(self, looked_up: dict[str, bool]) -> Situation:
-        return replace(super()._situation(looked_up), ticket_key=self.ticket_key)
+        return super()._situation(looked_up)._replace(ticket_key=self.ticket_key)
 
     # ── families ────────────────────────────────────────────────────────
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from stateous.graph.machine import Machine
 from stateous.json import JsonText
@@ -95,8 +97,7 @@ class Vicinity:
     key_taken_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """What a decision depends on besides its command and family.
 
     ``now`` is later than every moment in the family. ``next_task`` and ``next_timer`` are fresh
@@ -110,6 +111,6 @@ class Situation:
     now: datetime
     next_task: int
     next_timer: int
-    vicinity: Vicinity = field(default_factory=Vicinity)
-    looked_up: Mapping[str, bool] = field(default_factory=dict)
+    vicinity: Vicinity = Vicinity()
+    looked_up: Mapping[str, bool] = MappingProxyType({})
     ticket_key: bytes = b""
