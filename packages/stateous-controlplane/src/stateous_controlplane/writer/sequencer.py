@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -29,12 +29,12 @@ from stateous_controlplane.store.port import (
     HoldLost,
     HoldState,
     Store,
-    TransactionConflict,
 )
 from stateous_controlplane.writer.batch import Batch, LeaseTerms, Outcome, nothing_for
 from stateous_controlplane.writer.catalog import Catalog
-from stateous_controlplane.writer.outgoing import MAX_LOOKED_UP, Outgoing, overtakes
+from stateous_controlplane.writer.outgoing import MAX_LOOKED_UP, Outgoing
 from stateous_controlplane.writer.parked import ParkedClaim, ParkedClaims
+from stateous_controlplane.writer.settling import Failed, settle
 from stateous_controlplane.writer.submission import Answering, Clock, Submission
 from stateous_controlplane.writer.supply import CommandTime, FreshIds
 from stateous_controlplane.writer.working_set import MAX_WEIGHT, WorkingSet
@@ -62,15 +62,6 @@ class Terms:
     kept: int = MAX_WEIGHT
     #: What the values of tickets are derived with (`docs/spec/statechart.md` 8.1).
     ticket_key: bytes = field(default=b"", repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """Submissions that could not be committed, and why. ``began``: there was a transaction."""
-
-    batch: list[Submission]
-    error: Exception
-    began: bool
 
 
 class Sequencer:
@@ -176,7 +167,7 @@ class Sequencer:
         return taken
 
     def _run(self, batch: list[Submission]) -> None:
-        for failed in self._settle(batch):
+        for failed in settle(batch, self._attempt):
             refused_now = failed.batch
             if any(isinstance(each.request, Deliver) for each in failed.batch):
                 self._outgoing.failed()
@@ -192,35 +183,7 @@ class Sequencer:
                 answer = unexpected()
             self._send([(each, answer) for each in refused_now])
 
-    def _settle(self, batch: list[Submission]) -> list[_Failed]:
-        """Commit ``batch``; when it cannot be as a whole, one by one: the guilty stands alone.
-
-        What may have been committed is not tried again: it would be done twice.
-        """
-        failed = self._attempt(batch)
-        if failed is None:
-            return []
-        if len(batch) == 1 or not failed.began or isinstance(failed.error, CommitUnknown):
-            return [failed]
-        failures: list[_Failed] = []
-        for position, submission in enumerate(batch):
-            if overtakes(submission.request, [each.batch[0].request for each in failures]):
-                continue
-            failed = self._attempt([submission])
-            if failed is not None and not failed.began:
-                return [*failures, replace(failed, batch=batch[position:])]
-            if failed is not None:
-                failures.append(failed)
-        return failures
-
-    def _attempt(self, batch: list[Submission]) -> _Failed | None:
-        """Commit ``batch`` as a whole; once more when it had to give way to another transaction."""
-        failed = self._attempt_once(batch)
-        if failed is not None and isinstance(failed.error, TransactionConflict):
-            failed = self._attempt_once(batch)
-        return failed
-
-    def _attempt_once(self, batch: list[Submission]) -> _Failed | None:
+    def _attempt(self, batch: list[Submission]) -> Failed | None:
         """Commit ``batch`` as a whole, then answer it."""
         began = False
         try:
@@ -246,9 +209,9 @@ class Sequencer:
             self._outgoing.failed()
             answer = _busy(error)
             self._send([(each.submission, answer) for each in self._parked.drain()])
-            return _Failed(batch, error, began)
+            return Failed(batch, error, began)
         except Exception as error:
-            return _Failed(batch, error, began)
+            return Failed(batch, error, began)
         else:
             known.settle()
             self._known = known
@@ -364,7 +327,7 @@ class Sequencer:
         fired = [Submission(FireTimer(timer), asked=False) for timer in due.timers]
         if not (ended or late or fired):
             return
-        failures = self._settle([*ended, *late, *fired])
+        failures = settle([*ended, *late, *fired], self._attempt)
         if failures:
             raise failures[0].error
         # A full portion means that more may be due. The same once more means that nothing helps.
