@@ -40,11 +40,16 @@ def is_healthy(container: str) -> bool:
     return bool(inspected(container)["State"]["Health"]["Status"] == "healthy")
 
 
-def test_a_control_plane_on_sqlite_under_any_uid(stack: Stack, volume: str) -> None:
+def test_a_control_plane_on_sqlite_under_any_uid(stack: Stack, volume: str, tmp_path: Path) -> None:
+    # A key file that a control plane makes is for its own uid alone, so another uid gets one.
+    key = tmp_path / "ticket.key"
+    key.write_text("0f" * 32)
+    key.chmod(0o444)
     for uid in UIDS:
         words = [
             "--user", uid, "--volume", f"{volume}:/data", "--volume", f"{GRAPH}:/workflow/graph.json:ro",
             "--env", "STATEOUS_DB=sqlite:////data/stateous.db", "--publish", "127.0.0.1::8080",
+            "--volume", f"{key}:/run/ticket.key:ro", "--env", "STATEOUS_KEY_FILE=/run/ticket.key",
             "--health-interval", "1s", f"stateous-controlplane:{TAG}",
         ]  # fmt: skip
         with running(stack, "alone", *words) as container:
