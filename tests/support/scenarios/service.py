@@ -16,7 +16,7 @@ import httpx
 
 from stateous_controlplane.answers import Answer
 from stateous_controlplane.api.app import make_app
-from stateous_controlplane.api.ports import ApiSettings, Follower
+from stateous_controlplane.api.ports import Answered, ApiSettings, Follower
 from stateous_controlplane.store.port import Store
 from stateous_controlplane.writer.catalog import Catalog
 from stateous_controlplane.writer.requests import Asked
@@ -56,6 +56,12 @@ class _Desk:
         self._sequencer.submit(submission)
         self.settle()
         return self._answers.pop(submission)
+
+    def hand_in(self, request: Asked, answered: Answered) -> None:
+        raise AssertionError("a scenario has no connections")
+
+    def withdraw(self, submission: Submission) -> None:
+        raise AssertionError("nobody goes away in a scenario")
 
     def follow(self, token: str) -> AbstractContextManager[Follower]:
         raise AssertionError("nothing comes of waiting in a scenario")

@@ -17,8 +17,8 @@ from socket import socket
 from typing import Final, Protocol
 
 from stateous_controlplane.api.app import make_app
+from stateous_controlplane.api.connection import ConnectionLimits
 from stateous_controlplane.api.ports import ApiSettings
-from stateous_controlplane.api.protocol import ConnectionLimits
 from stateous_controlplane.api.server import Server
 from stateous_controlplane.garbage import leave_startup_alone
 from stateous_controlplane.settings import ListenAddress, ServeError
@@ -94,9 +94,11 @@ class Serving:
         desk = WriterDesk(plane.store, catalog, terms, self._on_broken)
         reads = plane.store.reads()
         served = None if plane.workflow is None else plane.workflow.served
+        app = make_app(desk, reads, served, plane.api, catalog)
         server = Server(
-            make_app(desk, reads, served, plane.api, catalog),
+            app,
             [plane.listening],
+            begin=app.front.begin,
             limits=ConnectionLimits(connections=plane.max_connections),
         )
         await server.start()

@@ -19,9 +19,9 @@ from fastapi import FastAPI
 from stateous.json import JsonText
 from stateous_controlplane.answers import Answer
 from stateous_controlplane.api.app import make_app
+from stateous_controlplane.api.connection import ConnectionLimits
 from stateous_controlplane.api.paths import PathTable, Place
-from stateous_controlplane.api.ports import ApiSettings, Served
-from stateous_controlplane.api.protocol import ConnectionLimits
+from stateous_controlplane.api.ports import Answered, ApiSettings, Served
 from stateous_controlplane.api.server import Server
 from stateous_controlplane.engine.commands import (
     AddNote,
@@ -53,6 +53,7 @@ from stateous_controlplane.store.run_views import (
     RunView,
 )
 from stateous_controlplane.writer.requests import Asked, Emits, PutGraph
+from stateous_controlplane.writer.submission import Submission
 
 AT = datetime(2027, 3, 1, 14, 51, 53, 873706, tzinfo=UTC)
 TOKEN = Answer(
@@ -101,6 +102,7 @@ class PaperDesk:
     serving: bool = True
     followers: list[PaperFollower] = field(default_factory=list)
     withdrawn: int = 0
+    handed_in: dict[Submission, asyncio.Task[Answer]] = field(default_factory=dict)
 
     async def ask(self, request: Asked) -> Answer:
         self.asked.append(request)
@@ -129,6 +131,21 @@ class PaperDesk:
                 return Answer(200, RUN)
             case _:
                 return TOKEN
+
+    def hand_in(self, request: Asked, answered: Answered) -> Submission:
+        submission = Submission(request)
+        asking = asyncio.ensure_future(self.ask(request))
+        self.handed_in[submission] = asking
+
+        def tell(asking: asyncio.Task[Answer]) -> None:
+            if not asking.cancelled():
+                answered(asking.result())
+
+        asking.add_done_callback(tell)
+        return submission
+
+    def withdraw(self, submission: Submission) -> None:
+        self.handed_in[submission].cancel()
 
     @contextmanager
     def follow(self, token: str) -> Iterator[PaperFollower]:
@@ -331,12 +348,14 @@ def serve(desk: PaperDesk, reads: PaperReads) -> Callable[..., Any]:
     """A context manager: the API behind the real protocol, with the given limits."""
 
     @asynccontextmanager
-    async def serving(app: Any = None, **limits: Any) -> AsyncIterator[Wire]:
+    async def serving(app: Any = None, begin: Any = None, **limits: Any) -> AsyncIterator[Wire]:
         listening = socket.socket()
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
         api = app or make_app(desk, reads, SERVED, ApiSettings())
-        server = Server(api, [listening], limits=ConnectionLimits(**limits))
+        if app is None and begin is None:
+            begin = api.front.begin
+        server = Server(api, [listening], begin=begin, limits=ConnectionLimits(**limits))
         await server.start()
         try:
             yield Wire(server, port)

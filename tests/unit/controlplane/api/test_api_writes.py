@@ -11,8 +11,9 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from stateous_controlplane.api.app import make_app
+from stateous_controlplane.api.connection import ConnectionLimits
 from stateous_controlplane.api.ports import ApiSettings
-from stateous_controlplane.api.protocol import ConnectionLimits, Protocol
+from stateous_controlplane.api.protocol import Protocol
 
 
 class PaperTransport(asyncio.Transport):

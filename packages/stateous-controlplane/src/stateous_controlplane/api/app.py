@@ -69,7 +69,7 @@ def make_app(
     served: Served | None,
     settings: ApiSettings,
     machines: Machines | None = None,
-) -> FastAPI:
+) -> Api:
     """The API of one control plane; ``machines`` are those that its writer has ready."""
     api = Api(
         Admission(loopback=settings.loopback, allow_hosts=settings.allow_hosts),

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
@@ -21,14 +23,46 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("stateous.serve")
 
+RawHeaders: TypeAlias = tuple[tuple[bytes, bytes], ...]
+
 _BODILESS = frozenset({204, 304})
+_JSON: Final = (b"content-type", b"application/json")
 
 
-def answer_bytes(answer: Answer, *, close: bool) -> bytes:
-    """A whole answer, for what is refused before any app runs."""
-    body = answer.body or b""
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    return head_bytes(answer.status, headers, close=close) + body
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """What one server's connections may do; times are in seconds."""
+
+    connections: int = 1000
+    #: From the first byte of a request to the last of its body.
+    request: float = 30.0
+    #: Without a request.
+    idle: float = 30.0
+    #: For the caller to read an answer whose request was not read whole.
+    linger: float = 5.0
+    #: Bytes of a request before its body.
+    head: int = 256 * 1024
+
+
+def without_delay(transport: asyncio.BaseTransport) -> None:
+    """Send what is written at once: else a second write waits for the first one's acknowledgement."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def answer_bytes(answer: Answer, extra: RawHeaders = (), *, close: bool) -> bytes:
+    """A whole answer, for what no app answers."""
+    status, body = answer
+    head = head_bytes(status, headers_of_answer(answer, extra), close=close)
+    return head if body is None else head + body
+
+
+def headers_of_answer(answer: Answer, extra: RawHeaders = ()) -> RawHeaders:
+    """The headers of an answer. One without a body (204) has no content headers."""
+    if answer.body is None:
+        return extra
+    return (_JSON, (b"content-length", b"%d" % len(answer.body)), *extra)
 
 
 def head_bytes(status: int, headers: Iterable[tuple[bytes, bytes]], *, close: bool) -> bytes:

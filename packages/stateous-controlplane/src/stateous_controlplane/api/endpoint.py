@@ -19,8 +19,15 @@ from stateous.limits import MAX_BODY_BYTES
 from stateous.wire.problems import Refusal
 from stateous_controlplane.answers import Answer, refused, unexpected
 from stateous_controlplane.api.admission import Headers
-from stateous_controlplane.api.bodies import CallerGone, read_body, read_object, wrong_type
+from stateous_controlplane.api.bodies import (
+    CallerGone,
+    read_body,
+    read_object,
+    too_long,
+    wrong_type,
+)
 from stateous_controlplane.api.commands import Parameters
+from stateous_controlplane.api.connection import RawHeaders, headers_of_answer
 from stateous_controlplane.api.longpoll import ask_while_there
 from stateous_controlplane.api.ports import Desk
 from stateous_controlplane.api.reading import unavailable
@@ -33,11 +40,8 @@ log = logging.getLogger("stateous.serve")
 #: Where the outer layer leaves the headers, so that they are looked through once.
 HEADERS: Final = "stateous.headers"
 
-RawHeaders: TypeAlias = tuple[tuple[bytes, bytes], ...]
 #: The endpoint's own checks: from a body, the path's parameters and the headers to a request.
 Shape: TypeAlias = Callable[[JsonObject, Parameters, Headers], Asked | Refusal]
-
-_JSON: Final = (b"content-type", b"application/json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +77,10 @@ def headers_of(scope: Scope) -> Headers:
 
 
 async def send_answer(send: Send, answer: Answer, extra: RawHeaders = ()) -> None:
-    """Send an answer with its headers. One without a body (204) has no content headers."""
-    status, body = answer
-    if body is None:
-        head: RawHeaders = extra
-        body = b""
-    else:
-        head = (_JSON, (b"content-length", b"%d" % len(body)), *extra)
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": body})
+    """Send an answer with its headers."""
+    headers = headers_of_answer(answer, extra)
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body or b""})
 
 
 class Asking:
@@ -102,9 +101,9 @@ class Asking:
     ) -> None:
         self._reads_body = reads_body
         self.max_body = max_body
-        self._desk = desk
+        self.desk = desk
+        self.extra = extra
         self._shape = shape
-        self._extra = extra
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -115,25 +114,31 @@ class Asking:
         except Exception:
             log.exception("a request failed: %s %s", scope["method"], self._shape.__name__)
             answer = unexpected()
-        await send_answer(send, answer, self._extra)
+        await send_answer(send, answer, self.extra)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         body = await read_body(receive, self.max_body)
         if isinstance(body, Refusal):
             return refused(body)
-        headers = headers_of(scope)
+        request = self.asked(body, scope["path_params"], headers_of(scope))
+        if isinstance(request, Answer):
+            return request
+        if isinstance(request, Claim) and request.wait:
+            return await ask_while_there(self.desk, request, receive)
+        return await self.desk.ask(request)
+
+    def asked(self, body: bytes, parameters: Parameters, headers: Headers) -> Asked | Answer:
+        """What a request with this body asks of the desk; or its answer, when it is refused."""
+        if len(body) > self.max_body:
+            return refused(too_long(self.max_body))
         refusal = wrong_type(body, headers.get(b"content-type"))
         if refusal is not None:
             return refused(refusal)
         fields = read_object(body) if self._reads_body else {}
         if isinstance(fields, Refusal):
             return refused(fields)
-        request = self._shape(fields, scope["path_params"], headers)
-        if isinstance(request, Refusal):
-            return refused(request)
-        if isinstance(request, Claim) and request.wait:
-            return await ask_while_there(self._desk, request, receive)
-        return await self._desk.ask(request)
+        request = self._shape(fields, parameters, headers)
+        return refused(request) if isinstance(request, Refusal) else request
 
 
 class Looking:

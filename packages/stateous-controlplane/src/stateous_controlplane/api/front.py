@@ -8,23 +8,44 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stateous.limits import MAX_BODY_BYTES
 from stateous.wire.problems import Code, Refusal
-from stateous_controlplane.answers import refused, unexpected
+from stateous_controlplane.answers import Answer, refused, unexpected
 from stateous_controlplane.api.admission import Admission, Headers
 from stateous_controlplane.api.bodies import too_long
-from stateous_controlplane.api.endpoint import HEADERS, RawHeaders, send_answer
+from stateous_controlplane.api.connection import RawHeaders
+from stateous_controlplane.api.endpoint import HEADERS, Asking, send_answer
 from stateous_controlplane.api.paths import PathTable, Place, decode_path, loggable_path
 from stateous_controlplane.api.shapes import shown
+from stateous_controlplane.writer.requests import Asked
 
 log = logging.getLogger("stateous.serve")
 
-_Checked = tuple[Refusal, RawHeaders] | tuple[ASGIApp, Mapping[str, str]]
-_NO_HEADERS: Final[RawHeaders] = ()
+
+class _Way(NamedTuple):
+    """Where a request that is let in goes."""
+
+    app: ASGIApp
+    path: str
+    parameters: Mapping[str, str]
+
+
+class _Turned(NamedTuple):
+    """A request that is not let in; ``extra`` are headers of the answer."""
+
+    refusal: Refusal
+    extra: RawHeaders = ()
+
+
+class Beginning(NamedTuple):
+    """What a whole request asks of the desk of its route, or its answer."""
+
+    route: Asking
+    asked: Asked | Answer
 
 
 class Front:
@@ -51,23 +72,38 @@ class Front:
         if self._access_log:
             send = _logged(scope, send)
         headers: Headers = dict(reversed(scope["headers"]))
-        raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        way = self._way(scope["method"], scope.get("raw_path") or scope["path"].encode(), headers)
+        if isinstance(way, _Turned):
+            await send_answer(send, refused(way.refusal), way.extra)
+            return
+        scope["path"] = way.path
+        scope["path_params"] = way.parameters
+        scope[HEADERS] = headers
+        await way.app(scope, receive, send)
+
+    def begin(
+        self, method: str, raw_path: bytes, headers: Headers, body: bytes
+    ) -> Beginning | None:
+        """What comes of a request that has arrived whole; None: it needs a task of its own."""
+        if self._access_log:
+            return None
+        way = self._way(method, raw_path, headers)
+        if isinstance(way, _Turned) or not isinstance(way.app, Asking):
+            return None
+        return Beginning(way.app, way.app.asked(body, way.parameters, headers))
+
+    def _way(self, method: str, raw_path: bytes, headers: Headers) -> _Way | _Turned:
         path = decode_path(raw_path)
         found = None if path is None else self._table.find(path)
-        method = scope["method"]
-
         refusal = self._admission.refuse(method, headers)
         if refusal is None and b"content-length" in headers:
             limit = MAX_BODY_BYTES if found is None else found.place.max_body
             refusal = _refuse_length(headers[b"content-length"], limit)
         if refusal is not None:
-            await send_answer(send, refused(refusal))
-            return
-        if found is None:
+            return _Turned(refusal)
+        if found is None or path is None:
             shown_path = shown(raw_path.decode("utf-8", "replace"))
-            refusal = Refusal(Code.NOT_FOUND, f"there is nothing at {shown_path}")
-            await send_answer(send, refused(refusal))
-            return
+            return _Turned(Refusal(Code.NOT_FOUND, f"there is nothing at {shown_path}"))
         app = found.place.endpoints.get(method)
         if app is None:
             allowed = found.place.allowed
@@ -75,12 +111,8 @@ class Front:
                 Code.METHOD_NOT_ALLOWED,
                 f"{shown(path)} takes {allowed}, and not {shown(method)}",
             )
-            await send_answer(send, refused(refusal), ((b"allow", allowed.encode()),))
-            return
-        scope["path"] = path
-        scope["path_params"] = found.parameters
-        scope[HEADERS] = headers
-        await app(scope, receive, send)
+            return _Turned(refusal, ((b"allow", allowed.encode()),))
+        return _Way(app, path, found.parameters)
 
 
 class Contained:

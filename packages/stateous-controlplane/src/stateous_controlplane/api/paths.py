@@ -12,12 +12,26 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, TypeVar
 from urllib.parse import unquote, unquote_to_bytes
 
+import httptools
+
 _Endpoint = TypeVar("_Endpoint")
 
 _VALUE = re.compile(r"tk_[A-Za-z0-9_-]{43}")
 _PARAMETER = re.compile(r"\{([a-z]+)\}")
 #: What a parameter matches; those that are not named here match any text.
 _PATTERNS: Final = {"task": "[0-9]+"}
+
+
+def split_target(target: bytes) -> tuple[bytes, bytes]:
+    """Path and query of a request's target, which may be a whole URL."""
+    if not target.startswith(b"/"):
+        try:
+            parsed = httptools.parse_url(target)
+        except httptools.HttpParserInvalidURLError:
+            return target, b""
+        return parsed.path or b"/", parsed.query or b""
+    path, _, query = target.partition(b"#")[0].partition(b"?")
+    return path, query
 
 
 def decode_path(raw: bytes) -> str | None:
@@ -70,10 +84,12 @@ class PathTable(Generic[_Endpoint]):
 
     def __init__(self, places: Iterable[Place[_Endpoint]]) -> None:
         self._fixed: dict[str, Found[_Endpoint]] = {}
-        self._patterns: list[tuple[re.Pattern[str], Place[_Endpoint]]] = []
+        # By first segment and number of slashes: few are tried for a path.
+        self._patterns: dict[tuple[str, int], list[tuple[re.Pattern[str], Place[_Endpoint]]]] = {}
         for place in places:
             if "{" in place.template:
-                self._patterns.append((_compiled(place.template), place))
+                alike = self._patterns.setdefault(_likeness(place.template), [])
+                alike.append((_compiled(place.template), place))
             else:
                 self._fixed[place.template] = Found(place, {})
 
@@ -82,11 +98,15 @@ class PathTable(Generic[_Endpoint]):
         fixed = self._fixed.get(path)
         if fixed is not None:
             return fixed
-        for pattern, place in self._patterns:
+        for pattern, place in self._patterns.get(_likeness(path), ()):
             match = pattern.fullmatch(path)
             if match is not None:
                 return Found(place, match.groupdict())
         return None
+
+
+def _likeness(path: str) -> tuple[str, int]:
+    return path[: path.find("/", 1)], path.count("/")
 
 
 def _compiled(template: str) -> re.Pattern[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from stateous.graph.machine import Machine
 from stateous_controlplane.answers import Answer
 from stateous_controlplane.writer.requests import Asked
+from stateous_controlplane.writer.submission import Submission
+
+#: Takes an answer, once.
+Answered: TypeAlias = Callable[[Answer], None]
 
 
 class Follower(Protocol):
@@ -37,6 +41,17 @@ class Desk(Protocol):
         Cancelling withdraws a claim that waits: nothing is assigned to it. After the hold is lost
         every answer is 503 ``not_serving``.
         """
+        ...
+
+    def hand_in(self, request: Asked, answered: Answered) -> Submission | None:
+        """As :meth:`ask`, for who needs no task to wait in: ``answered`` is called once.
+
+        None: it was called already.
+        """
+        ...
+
+    def withdraw(self, submission: Submission) -> None:
+        """The caller has gone away: ``answered`` is not called, a claim that waits gets nothing."""
         ...
 
     def follow(self, token: str) -> AbstractContextManager[Follower]:

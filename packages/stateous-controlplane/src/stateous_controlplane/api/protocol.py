@@ -20,9 +20,8 @@ read and dropped; else the caller's system could throw the answer away with a re
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -32,7 +31,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.answers import refused
-from stateous_controlplane.api.connection import Cycle, answer_bytes
+from stateous_controlplane.api.connection import (
+    ConnectionLimits,
+    Cycle,
+    answer_bytes,
+    without_delay,
+)
+from stateous_controlplane.api.direct import Begin, Direct
+from stateous_controlplane.api.paths import split_target
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
@@ -40,22 +46,9 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
 
+#: The methods of requests that ask for something to be done.
+_ASKING: Final = frozenset({"POST", "PUT"})
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """What one server's connections may do; times are in seconds."""
-
-    connections: int = 1000
-    #: From the first byte of a request to the last of its body.
-    request: float = 30.0
-    #: Without a request.
-    idle: float = 30.0
-    #: For the caller to read an answer whose request was not read whole.
-    linger: float = 5.0
-    #: Bytes of a request before its body.
-    head: int = 256 * 1024
 
 
 class Protocol(HttpToolsProtocol):
@@ -72,8 +65,10 @@ class Protocol(HttpToolsProtocol):
         *,
         limits: ConnectionLimits,
         lost: Callable[[], None],
+        begin: Begin | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._begin = begin
         self._limits = limits
         self._lost = lost
         self._timer: asyncio.TimerHandle | None = None
@@ -82,10 +77,14 @@ class Protocol(HttpToolsProtocol):
         self._arriving_since: float | None = None
         self._head_open = False
         self._head_bytes = 0
+        self._method = ""
+        self._keeps_alive = True
         #: The head asks for another protocol.
         self._upgrading = False
         #: The request that is being answered; later ones wait in ``pipeline``.
-        self._answering: Cycle | None = None
+        self._answering: Cycle | Direct | None = None
+        #: The body of a request that may arrive whole, and then go the short way; None: there is none.
+        self._whole: bytes | None = None
         self._closing_slowly = False
 
     # ── the connection ──────────────────────────────────────────────────
@@ -94,7 +93,7 @@ class Protocol(HttpToolsProtocol):
         """Take the connection, or refuse it when there are too many."""
         full = len(self.connections) >= self._limits.connections
         super().connection_made(transport)
-        _set_nodelay(transport)
+        without_delay(transport)
         if full:
             self.connections.discard(self)
             most = self._limits.connections
@@ -131,6 +130,12 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
         else:
             self._answering.keep_alive = False
+
+    def cut(self) -> None:
+        """Close at once, without an answer to what is being answered."""
+        if isinstance(self._answering, Direct):
+            self._answering.cut()
+        self.transport.abort()
 
     # ── time ────────────────────────────────────────────────────────────
 
@@ -176,8 +181,11 @@ class Protocol(HttpToolsProtocol):
         try:
             self._feed(data)
         except httptools.HttpParserError as error:
+            self._whole = None
             self._close_with(Refusal(Code.BAD_REQUEST, f"this is no HTTP request: {error}"))
             return
+        if self._whole is not None:
+            self._go_the_long_way(self._whole)
         if self._head_open:
             self._head_bytes += len(data)
             if self._head_bytes > self._limits.head:
@@ -204,7 +212,7 @@ class Protocol(HttpToolsProtocol):
         self._upgrading = False
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-        lines = [self.scope["method"].encode() + b" " + self.url + b" HTTP/1.1"]
+        lines = [self._method.encode() + b" " + self.url + b" HTTP/1.1"]
         lines += (name + b": " + value for name, value in self.headers if name != b"upgrade")
         return b"\r\n".join((*lines, b"", b""))
 
@@ -213,7 +221,9 @@ class Protocol(HttpToolsProtocol):
         self._arriving_since = self.loop.time()
         self._head_open = True
         self._head_bytes = 0
-        super().on_message_begin()
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header; one that stands behind a chunked body counts for nothing."""
@@ -230,38 +240,26 @@ class Protocol(HttpToolsProtocol):
         version = self.parser.get_http_version()
         if version not in _VERSIONS:
             raise ValueError(f"HTTP/{version} is not spoken here")
-        raw_path, query = _split(self.url)
-        scope = self.scope
-        scope["method"] = method = self.parser.get_method().decode("ascii")
-        if self.parser.should_upgrade() and method != "CONNECT":
+        self._method = self.parser.get_method().decode("ascii")
+        if self.parser.should_upgrade() and self._method != "CONNECT":
             self._upgrading = True
             return
-        scope["http_version"] = version
-        scope["raw_path"] = raw_path
-        path = raw_path.decode("latin-1")
-        scope["path"] = unquote(path) if "%" in path else path
-        scope["query_string"] = query
-        cycle = self.cycle = Cycle(
-            scope=scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=[],
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=version == "1.1" and self.parser.should_keep_alive(),
-            on_response=self.on_response_complete,
-        )
-        if self._answering is None:
-            self._start_asgi_task(cycle, self.app)
+        self._keeps_alive = version == "1.1" and self.parser.should_keep_alive()
+        if (
+            self._begin is not None
+            and self._answering is None
+            and self._method in _ASKING
+            and not (self.expect_100_continue or self._closing_slowly or self.flow.write_paused)
+        ):
+            self._whole = b""
         else:
-            self.flow.pause_reading()
-            self.pipeline.appendleft((cycle, self.app))
+            self._go_the_long_way()
 
     def on_body(self, body: bytes) -> None:
         """A part of a body; that of a request which is answered already is dropped."""
+        if self._whole is not None:
+            self._whole += body
+            return
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             return
@@ -277,9 +275,71 @@ class Protocol(HttpToolsProtocol):
         self._arriving_since = None
         if self._closing_slowly:
             self.transport.close()
-        elif self.cycle is not None:
+            return
+        if self._whole is not None and self._went_the_short_way(self._whole):
+            return
+        if self.cycle is not None:
             self.cycle.more_body = False
             self.cycle.message_event.set()
+
+    def _went_the_short_way(self, body: bytes) -> bool:
+        """Have a request that is there whole answered; if that needs a task, begin the long way."""
+        raw_path, _ = split_target(self.url)
+        beginning = None
+        if self._begin is not None:
+            headers = dict(reversed(self.headers))
+            # A defect is met again on the long way, which tells of it.
+            with suppress(Exception):
+                beginning = self._begin(self._method, raw_path, headers, body)
+        if beginning is None:
+            self._go_the_long_way(body)
+            return False
+        self._whole = self.cycle = None
+        direct = Direct(self.transport, self.on_response_complete, keep_alive=self._keeps_alive)
+        self._answering = direct
+        direct.ask(beginning)
+        return True
+
+    def _go_the_long_way(self, body: bytes = b"") -> None:
+        """Start the app for a request, with what has come of its body; or let it wait its turn."""
+        self._whole = None
+        raw_path, query = split_target(self.url)
+        path = raw_path.decode("latin-1")
+        self.scope = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": self.parser.get_http_version(),
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme or "http",
+            "root_path": self.root_path,
+            "headers": self.headers,
+            "state": self.app_state.copy(),
+            "method": self._method,
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+        }
+        cycle = self.cycle = Cycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=[],
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=self._keeps_alive,
+            on_response=self.on_response_complete,
+        )
+        if body:
+            self.on_body(body)
+        if self._answering is None:
+            self._start_asgi_task(cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))
 
     # ── answers ─────────────────────────────────────────────────────────
 
@@ -331,21 +391,3 @@ class Protocol(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         self._look_again_in(seconds)
-
-
-def _split(url: bytes) -> tuple[bytes, bytes]:
-    """Path and query of a request's target, which may be a whole URL."""
-    if not url.startswith(b"/"):
-        try:
-            parsed = httptools.parse_url(url)
-        except httptools.HttpParserInvalidURLError:
-            return url, b""
-        return parsed.path or b"/", parsed.query or b""
-    path, _, query = url.partition(b"#")[0].partition(b"?")
-    return path, query
-
-
-def _set_nodelay(transport: asyncio.Transport) -> None:
-    connection = transport.get_extra_info("socket")
-    if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

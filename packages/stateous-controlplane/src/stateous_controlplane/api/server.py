@@ -15,7 +15,9 @@ from typing import Any, Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from stateous_controlplane.api.protocol import ConnectionLimits, Protocol
+from stateous_controlplane.api.connection import ConnectionLimits
+from stateous_controlplane.api.direct import Begin
+from stateous_controlplane.api.protocol import Protocol
 
 #: How long requests in progress may take once the server stops, in seconds.
 GRACE_SECONDS: Final = 5.0
@@ -32,19 +34,26 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 
 class Server:
-    """Serves ``app`` on ``sockets``, which belong to it from the start on."""
+    """Serves ``app`` on ``sockets``, which belong to it from the start on.
+
+    With ``begin``, requests that it knows go the short way (:mod:`.direct`).
+    """
 
     def __init__(
         self,
         app: ASGIApp,
         sockets: Sequence[socket.socket],
         *,
+        begin: Begin | None = None,
         limits: ConnectionLimits | None = None,
     ) -> None:
         self._sockets = list(sockets)
         self._none_open = asyncio.Event()
         http: Any = partial(
-            Protocol, limits=limits or ConnectionLimits(), lost=self._note_a_lost_connection
+            Protocol,
+            limits=limits or ConnectionLimits(),
+            lost=self._note_a_lost_connection,
+            begin=begin,
         )
         self._uvicorn = uvicorn.Server(
             uvicorn.Config(
@@ -96,7 +105,8 @@ class Server:
         self._stop_listening()
         state = self._uvicorn.server_state
         for connection in list(state.connections):
-            connection.transport.abort()
+            if isinstance(connection, Protocol):
+                connection.cut()
         tasks = list(state.tasks)
         for task in tasks:
             task.cancel()

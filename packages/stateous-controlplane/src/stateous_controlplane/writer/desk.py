@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import Enum
+from functools import partial
 
 from stateous_controlplane.answers import Answer, unexpected
 from stateous_controlplane.engine.commands import Claim
@@ -89,7 +90,7 @@ class WriterDesk:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_broken = on_broken
-        self._futures: dict[Submission, asyncio.Future[Answer]] = {}
+        self._waiting: dict[Submission, Callable[[Answer], None]] = {}
         self._followers: dict[str, set[_Follower]] = {}
         self._bell = _Bell()
         # What was asked, and not handed over yet.
@@ -114,27 +115,41 @@ class WriterDesk:
 
     async def ask(self, request: Asked) -> Answer:
         """The answer, once it is durable; cancelling withdraws a claim that waits."""
-        if self._broken:
-            return unexpected()
-        if self._sequencer.lost or self._end_asked:
-            return NOT_SERVING
-        if isinstance(request, Claim) and self.stopping:
-            request = replace(request, wait=0)
-        submission = Submission(request)
-        if isinstance(request, Claim):
-            submission.deadline = self._clock.monotonic() + request.wait
         future: asyncio.Future[Answer] = self._loop.create_future()
-        self._futures[submission] = future
-        if not self._asked:
-            self._loop.call_soon(self._collect, 0)
-        self._asked.append(submission)
+        submission = self.hand_in(request, partial(_settle, future))
         try:
             return await future
         except asyncio.CancelledError:
-            submission.withdrawn = True
+            if submission is not None:
+                self.withdraw(submission)
             raise
-        finally:
-            self._futures.pop(submission, None)
+
+    def hand_in(self, request: Asked, answered: Callable[[Answer], None]) -> Submission | None:
+        """Have ``answered`` called once with the answer, when it is durable.
+
+        Returns what :meth:`withdraw` takes; None when it was called at once, with a refusal.
+        """
+        if self._broken:
+            answered(unexpected())
+            return None
+        if self._sequencer.lost or self._end_asked:
+            answered(NOT_SERVING)
+            return None
+        if isinstance(request, Claim) and self.stopping:
+            request = replace(request, wait=0)
+        submission = Submission(request)
+        if isinstance(request, Claim) and request.wait:
+            submission.deadline = self._clock.monotonic() + request.wait
+        self._waiting[submission] = answered
+        if not self._asked:
+            self._loop.call_soon(self._collect, 0)
+        self._asked.append(submission)
+        return submission
+
+    def withdraw(self, submission: Submission) -> None:
+        """Nobody waits for its answer any more; a claim that waits gets nothing."""
+        submission.withdrawn = True
+        self._waiting.pop(submission, None)
 
     def _collect(self, before: int) -> None:
         """Hand over, unless this turn of the loop has brought more than ``before`` it was there."""
@@ -181,9 +196,9 @@ class WriterDesk:
 
     def _answer(self, answers: list[tuple[Submission, Answer]], tokens: set[str]) -> None:
         for submission, answer in answers:
-            future = self._futures.get(submission)
-            if future is not None and not future.done():
-                future.set_result(answer)
+            answered = self._waiting.pop(submission, None)
+            if answered is not None:
+                answered(answer)
         if self._followers:
             for token in tokens:
                 for follower in self._followers.get(token, ()):
@@ -192,9 +207,9 @@ class WriterDesk:
     def _break(self) -> None:
         # The writer's thread is gone: nobody else answers those who wait.
         self._broken = True
-        for future in self._futures.values():
-            if not future.done():
-                future.set_result(unexpected())
+        waiting, self._waiting = self._waiting, {}
+        for answered in waiting.values():
+            answered(unexpected())
         self._on_broken(Broken.DEFECT)
 
     # ── on the writer's thread ──────────────────────────────────────────
@@ -226,3 +241,8 @@ class WriterDesk:
             if left is not None and left <= 0:
                 return
             self._bell.wait(left)
+
+
+def _settle(future: asyncio.Future[Answer], answer: Answer) -> None:
+    if not future.done():
+        future.set_result(answer)
