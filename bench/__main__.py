@@ -172,6 +172,8 @@ def _options() -> _Options:
         "--out", type=Path, metavar="FOLDER", help="also write run.json, tables and plots there"
     )
     given = parser.parse_args()
+    if not given.folder.is_dir():
+        parser.error(f"there is no folder {given.folder}; make it first")
     return _Options(
         quick=given.quick,
         runs=given.runs or (1 if given.quick else _RUNS),

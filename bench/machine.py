@@ -42,16 +42,16 @@ def pin(process: int, core: int | None) -> None:
 def cpu_seconds(process: int) -> float | None:
     """CPU time that a running process has used so far; None where the system does not tell."""
     folder = Path(f"/proc/{process}")
+    exact = counted = 0.0
     with suppress(OSError):
-        # Nanoseconds on a core, exact; threads that have ended are left out.
+        # Nanoseconds on a core, without threads that have ended.
         threads = folder.glob("task/*/schedstat")
-        if nanoseconds := sum(int(each.read_text().split()[0]) for each in threads):
-            return nanoseconds / 1e9
+        exact = sum(int(each.read_text().split()[0]) for each in threads) / 1e9
     with suppress(OSError):
-        # utime and stime are fields 14 and 15.
+        # In steps of 10 ms, with all threads; utime and stime are fields 14 and 15.
         fields = _fields(folder)
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return None
+        counted = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return max(exact, counted) or None
 
 
 def cpu_seconds_of_family(process: int) -> float | None:
