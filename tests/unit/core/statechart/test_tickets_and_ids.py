@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from stateous.statechart import run_ids
-from stateous.statechart.tickets import digest, id_of_digest, mask, ticket_id, ticket_value
+from stateous.statechart.tickets import (
+    cut,
+    digest,
+    id_of_digest,
+    mask,
+    ticket_id,
+    ticket_value,
+)
 
 KEY = bytes(range(32))
 VALUE = "tk_T3MU979gq4QZdxdck7oG-gbg066hZkkA-jlOST9zntw"
@@ -49,6 +56,16 @@ def test_every_value_is_masked(text: str, masked: str) -> None:
 def test_what_looks_like_a_value_cannot_shield_one() -> None:
     # Whichever of the two is taken for a value, the true one cannot be read any more.
     assert VALUE not in mask("tk_" + VALUE)
+
+
+@pytest.mark.parametrize("most", range(1, 130))
+@pytest.mark.parametrize("text", ["x" * 30 + VALUE + "y" * 40, VALUE + VALUE + "!" * 40])
+def test_a_cut_leaves_no_part_of_a_value(text: str, most: int) -> None:
+    left = cut(text, most)
+    assert len(left) <= most
+    assert (left == text) == (most >= len(text))
+    assert "tk_" not in left.replace(VALUE, "")
+    assert text.startswith(left.removesuffix("…"))
 
 
 def test_the_id_of_a_submit_with_a_key() -> None:

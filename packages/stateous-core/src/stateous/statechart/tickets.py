@@ -40,3 +40,18 @@ def id_of_digest(of_value: str) -> str:
 def mask(text: str) -> str:
     """``text`` with the id in place of every value, also in the middle of a word."""
     return _VALUE.sub(lambda found: ticket_id(found[0]), text)
+
+
+def cut(text: str, most: int) -> str:
+    """``text`` in at most ``most`` characters; an ellipsis stands for what is left out.
+
+    A value is kept whole or left out whole: a part of it would pass every :func:`mask`.
+    """
+    if len(text) <= most:
+        return text
+    end = most - 1
+    # From the front, as a mask does: the characters of one value may look like the head of another.
+    for found in _VALUE.finditer(text):
+        if found.start() < end < found.end():
+            end = found.start()
+    return text[:end] + "…"

@@ -11,7 +11,8 @@ from typing import Final, Literal, TypeAlias, cast
 
 from stateous.errors import JsonError
 from stateous.json import Json, read_json
-from stateous.limits import MAX_JSON_DEPTH, MAX_RUN_VALUE_BYTES
+from stateous.limits import MAX_JSON_DEPTH, MAX_RUN_VALUE_BYTES, MAX_SCRIPT_ERROR
+from stateous.statechart.tickets import cut
 from stateous_supervisor.scripts import frames
 
 #: How long the payload of an answer may be: a value, and the name of an event beside it.
@@ -20,8 +21,6 @@ MAX_ANSWER_BYTES: Final = MAX_RUN_VALUE_BYTES + 1024
 # emits is an object that has a list of objects, that of a report is an object.
 _VALUE_DEPTH: Final = MAX_JSON_DEPTH - 3
 _OUTPUT_DEPTH: Final = MAX_JSON_DEPTH - 1
-
-_MOST_OF_AN_ERROR: Final = 2000
 
 Status: TypeAlias = Literal["failed", "denied"]
 
@@ -84,8 +83,7 @@ def read_answer(kind: bytes, payload: bytes) -> Answer:
 
 def error_text(path: str, line: int | None, message: str) -> str:
     """The error of a failed script (`docs/spec/statechart.md` 11)."""
-    text = f"{path}:{line or 1}: {message}"
-    return text if len(text) <= _MOST_OF_AN_ERROR else text[: _MOST_OF_AN_ERROR - 1] + "…"
+    return cut(f"{path}:{line or 1}: {message}", MAX_SCRIPT_ERROR)
 
 
 def _read(payload: bytes, what: str, depth: int) -> Json:
