@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -129,6 +130,17 @@ def test_help_takes_less_than_a_third_of_a_second(command: tuple[str, ...]) -> N
         return time.perf_counter() - begin
 
     assert min(seconds() for _ in range(5)) < 0.35
+
+
+@pytest.mark.parametrize("words", [("token", "list"), ("run", "list"), ("token", "start", "T-1")])
+def test_where_nobody_listens_the_sentence_tells_what_to_type(words: tuple[str, ...]) -> None:
+    sentence = (
+        "cannot reach the control plane at http://127.0.0.1:1: [Errno 111] Connection refused; "
+        "start one with `stateous serve`, or name another with --url"
+    )
+    ran = stateous(*words, "--json", STATEOUS_URL="http://127.0.0.1:1")
+    assert (ran.returncode, ran.stderr) == (1, f"error: {sentence}\n")
+    assert json.loads(ran.stdout) == {"error": {"code": "failed", "message": sentence}}
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

@@ -338,6 +338,7 @@ def test_the_error_tree() -> None:
     [
         InvalidArgument("token is empty"),
         Unreachable(URL, "timed out"),
+        Unreachable(URL, "[Errno 111] Connection refused", True),
         BadAnswer(URL, 200, "it is a page"),
         TokenNotFound(URL, 404, "no token 'T'", "token_not_found"),
         Refused(URL, 500, "oops"),

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from stateous_client import AsyncClient, Client, TokenNotFound, Unreachable
+from stateous_client.errors import NOBODY_LISTENS
 
 HEALTH = b'{"workflow":"sdlc","checksum":"sha256:0","contract":"sha256:1"}'
 REFUSED = b'{"error":"there is no token","code":"token_not_found"}'
@@ -102,3 +103,10 @@ async def test_both_say_the_same_of_a_connection_that_cannot_be_made(host: str) 
             await async_client.health()
     assert str(blocking.value) == str(waiting.value)
     assert "invalid" in host or blocking.value.why.endswith("Connection refused")
+
+
+@pytest.mark.parametrize(("host", "told"), [("127.0.0.1", True), ("no-such-host.invalid", False)])
+def test_a_traceback_of_a_refused_connection_ends_with_what_to_do(host: str, told: bool) -> None:
+    with Client(f"http://{host}:1", retries=0) as client, pytest.raises(Unreachable) as error:
+        client.health()
+    assert getattr(error.value, "__notes__", []) == ([NOBODY_LISTENS] if told else [])

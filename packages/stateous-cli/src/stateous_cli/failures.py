@@ -41,15 +41,26 @@ class ChartProblemsFound(ProblemsFound):
 def failure_text(error: StateousError) -> str:
     """What stderr says: `error: <sentence>`, and of a definition a line per problem."""
     lines = error.lines if isinstance(error, ProblemsFound) else ()
-    return "\n".join([f"error: {visible(str(error))}", *map(visible, lines)])
+    return "\n".join([f"error: {visible(_sentence(error))}", *map(visible, lines)])
 
 
 def failure_document(error: StateousError) -> dict[str, Any]:
     """What ``--json`` prints: ``{"error": {"code", "message"}}``; of a definition its problems too."""
-    document: dict[str, Any] = {"error": {"code": _code(error), "message": str(error)}}
+    document: dict[str, Any] = {"error": {"code": _code(error), "message": _sentence(error)}}
     if isinstance(error, ProblemsFound):
         document["problems"] = list(error.problems)
     return document
+
+
+def _sentence(error: StateousError) -> str:
+    """What went wrong; where nobody listens, also what to type next."""
+    if error.code != "unreachable":  # the client takes long to import
+        return str(error)
+    from stateous_client.errors import Unreachable
+
+    if isinstance(error, Unreachable) and error.refused:
+        return f"{error}; start one with `stateous serve`, or name another with --url"
+    return str(error)
 
 
 def _code(error: StateousError) -> str:

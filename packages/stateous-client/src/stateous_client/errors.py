@@ -22,6 +22,12 @@ from typing import Final
 
 from stateous.errors import StateousError
 
+#: The note on an ``Unreachable`` whose connection was refused: a traceback ends with it.
+NOBODY_LISTENS: Final = (
+    "Nobody listens there: start a control plane with `stateous serve`, "
+    "or give the client the URL of one that runs."
+)
+
 
 class ClientError(StateousError):
     """Whatever a client raises, but the TimeoutError of ``wait``."""
@@ -60,6 +66,8 @@ class Unreachable(_OfControlPlane):
         super().__init__(url, why, refused)
         self.why = why
         self.refused = refused
+        if refused:
+            self.add_note(NOBODY_LISTENS)
 
     def __str__(self) -> str:
         return f"cannot reach the control plane at {self.url}: {self.why}"
