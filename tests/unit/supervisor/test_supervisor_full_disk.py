@@ -197,16 +197,18 @@ def test_a_supervisor_that_stops_tries_once_more_and_keeps_nothing(disk, told, o
 
 def test_a_close_leaves_nobody_waiting(disk, told, open_outbox, caplog):
     outbox = open_outbox(backoff=(60,))
-    message = outbox.put(note("a")).result(10)
+    messages = [outbox.put(note(text)).result(10) for text in ("a", "b", "c")]
     disk.full = True
     kept = outbox.put(report())
     assert told.get(timeout=10) == FULL
-    outbox.remove(message)
+    for message in messages:
+        outbox.remove(message)
     with caplog.at_level(logging.ERROR):
         outbox.close()
     with pytest.raises(OutboxError):
         kept.result(0)
-    assert "cannot remove a message from the outbox: database or disk is full" in caplog.text
+    [record] = [each.getMessage() for each in caplog.records if "remove" in each.getMessage()]
+    assert record == "cannot remove answered messages from the outbox: database or disk is full"
 
 
 def test_a_proof_of_room_that_a_crash_left_is_no_message(tmp_path, disk, told):

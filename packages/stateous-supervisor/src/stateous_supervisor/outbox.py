@@ -24,6 +24,7 @@ The protocol (`docs/spec/authoring.md` 8.6):
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -49,6 +50,8 @@ from stateous_supervisor.outbox_file import (
 )
 from stateous_supervisor.outbox_writes import Forget, Put, Remove, Replace, Write, fail, passes
 from stateous_supervisor.pace import Pace
+
+_log = logging.getLogger("stateous.supervisor")
 
 # Bounds the memory of a transaction, not its latency: a batch is what came during the last one.
 _MOST_AT_ONCE: Final = 500
@@ -98,6 +101,8 @@ class Outbox:
         self.refusal: str | None = None
         # What the disk has refused, and whatever came behind it, in order.
         self._kept: deque[Write] = deque()
+        #: Why messages that are answered stay on the disk, as the log was told last.
+        self._stays_because: str | None = None
         self._holding = False
         self._backoff = Backoff(self._backoff_steps)
         self._next_try = 0.0
@@ -278,7 +283,7 @@ class Outbox:
                 self._refused(error)
                 self._keep(batch[0])
             else:
-                fail(batch[0], str(error))
+                self._fail(batch[0], str(error))
             return
         passes("after", batch)
         put = [message for write, message in new if isinstance(write, Put)]
@@ -327,9 +332,15 @@ class Outbox:
     def _keep(self, write: Write) -> None:
         waited_for = isinstance(write, Put) and not write.keep
         if waited_for or self._hurried or len(self._kept) >= _MOST_KEPT:
-            fail(write, self.refusal or "")
+            self._fail(write, self.refusal or "")
         else:
             self._kept.append(write)
+
+    def _fail(self, write: Write, why: str) -> None:
+        if not fail(write, why) and self._stays_because != why:
+            # Each that stays is sent once more at the next start, where it changes nothing.
+            self._stays_because = why
+            _log.error("cannot remove answered messages from the outbox: %s", why)
 
     def _try_room(self) -> bool:
         drafts = (it.draft for it in self._kept if isinstance(it, (Put, Replace)))

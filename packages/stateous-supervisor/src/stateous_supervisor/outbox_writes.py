@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -11,8 +10,6 @@ from typing import TypeAlias, assert_never
 from stateous_supervisor.crashpoints import reached
 from stateous_supervisor.errors import OutboxError
 from stateous_supervisor.messages import Attempt, Draft, Message
-
-_log = logging.getLogger("stateous.supervisor")
 
 
 def _promise() -> Future[Message]:
@@ -71,13 +68,13 @@ def passes(when: str, batch: Iterable[Write]) -> None:
                 assert_never(write)
 
 
-def fail(write: Write, why: str) -> None:
-    """Tell whoever asked for it that it is not done, and will not be."""
+def fail(write: Write, why: str) -> bool:
+    """Tell whoever asked for it that it is not done, and will not be; false: nobody waits for it."""
     match write:
         case Put(done=done) | Replace(done=done):
             done.set_exception(OutboxError(f"cannot write to the outbox: {why}"))
+            return True
         case Remove() | Forget():
-            # The row stays and is sent once more at the next start, where it changes nothing.
-            _log.error("cannot remove a message from the outbox: %s", why)
+            return False
         case _:
             assert_never(write)
