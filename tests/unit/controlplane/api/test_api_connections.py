@@ -175,7 +175,7 @@ async def test_one_connection_too_many(serve: Serve) -> None:
     "sent",
     [
         b"nonsense\r\n\r\n",
-        b"FOO /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"F(O /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET /health\r\n\r\n",
         b"GET /health HTTP/9.9\r\nHost: localhost\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -230,6 +230,18 @@ async def test_what_is_malformed_waits_for_the_answer_before_it(serve: Serve, de
         (b"OPTIONS * HTTP/1.1\r\nConnection: close", 404, "not_found"),
         (b"OPTIONS /health HTTP/1.1\r\nConnection: close", 405, "method_not_allowed"),
         (b"DELETE /tokens/T-1 HTTP/1.1\r\nConnection: close", 405, "method_not_allowed"),
+        (b"FOO /tokens/T-1 HTTP/1.1\r\nConnection: close", 405, "method_not_allowed"),
+        (b"get /health HTTP/1.0", 405, "method_not_allowed"),
+        (b"FOO /nope HTTP/1.1\r\nConnection: close", 404, "not_found"),
+        (b"FOO /health HTTP/1.1\r\nHost: evil\r\nConnection: close", 421, "wrong_host"),
+        (b"FOO /health HTTP/1.1\r\nOrigin: null\r\nConnection: close", 403, "cross_site"),
+        (
+            b"FOO /health HTTP/1.1\r\nUpgrade: x\r\nConnection: upgrade, close",
+            405,
+            "method_not_allowed",
+        ),
+        (b"F(O /health HTTP/1.1\r\nConnection: close", 400, "bad_request"),
+        (b"FOO /health HTTP/3.1\r\nConnection: close", 400, "bad_request"),
         (
             b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\nConnection: close",
             200,
@@ -246,6 +258,27 @@ async def test_heads(serve: Serve, head: bytes, status: int, code: str | None) -
     async with serve() as wire:
         raw = await wire.say(head + b"\r\n\r\n")
     assert codes(raw) == [(status, code)]
+
+
+async def test_a_method_that_nobody_knows_leaves_the_connection_open(serve: Serve) -> None:
+    unknown = post("/tokens", b'{"token":"T"}').replace(b"POST", b"FOO", 1)
+    async with serve() as wire:
+        raw = await wire.say(unknown, HEALTH, unknown, LAST, pause=0.01)
+    assert codes(raw) == [
+        (405, "method_not_allowed"),
+        (200, None),
+        (405, "method_not_allowed"),
+        (200, None),
+    ]
+    assert answers(raw)[0][1]["allow"] == "GET, HEAD, POST"
+
+
+async def test_a_body_that_looks_like_a_request_is_none(serve: Serve, desk: Any) -> None:
+    head = post("/tokens/T/events/e", b"x" * 40).partition(b"x")[0]
+    async with serve() as wire:
+        raw = await wire.say(head, b"FOO /health HTTP/1.1\r\n\r\n" + b" " * 40, pause=0.01)
+    assert codes(raw) == [(400, "bad_request")]
+    assert desk.asked == []
 
 
 async def test_head_has_a_length_and_no_body(serve: Serve) -> None:

@@ -39,6 +39,7 @@ from stateous_controlplane.api.connection import (
 )
 from stateous_controlplane.api.direct import Begin, Direct
 from stateous_controlplane.api.paths import split_target
+from stateous_controlplane.api.reparsing import new_parser, renamed, without_upgrade
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
@@ -78,6 +79,8 @@ class Protocol(HttpToolsProtocol):
         self._head_open = False
         self._head_bytes = 0
         self._method = ""
+        #: That of a request which the parser has under another.
+        self._unknown_method = ""
         self._keeps_alive = True
         #: The head asks for another protocol.
         self._upgrading = False
@@ -193,9 +196,16 @@ class Protocol(HttpToolsProtocol):
                 self._close_with(Refusal(Code.BAD_REQUEST, sentence))
 
     def _feed(self, data: bytes) -> None:
+        begins = self._arriving_since is None
         while data:
             try:
                 self.parser.feed_data(data)
+            except httptools.HttpParserInvalidMethodError:
+                known = renamed(data) if begins else None
+                if known is None:
+                    raise
+                self._unknown_method, data = known
+                self.parser = new_parser(self)
             except httptools.HttpParserUpgrade as upgrade:
                 data = data[upgrade.args[0] :]
                 if self._upgrading:
@@ -204,17 +214,9 @@ class Protocol(HttpToolsProtocol):
                 return
 
     def _without_upgrade(self) -> bytes:
-        """The head again of a request that asks for another protocol, without asking.
-
-        No other protocol is spoken here, so the request is one like any other. The parser however
-        ends it with its head, and would take its body for the next request.
-        """
         self._upgrading = False
-        self.parser = httptools.HttpRequestParser(self)
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-        lines = [self._method.encode() + b" " + self.url + b" HTTP/1.1"]
-        lines += (name + b": " + value for name, value in self.headers if name != b"upgrade")
-        return b"\r\n".join((*lines, b"", b""))
+        self.parser = new_parser(self)
+        return without_upgrade(self._method, self.url, self.headers)
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
@@ -240,7 +242,8 @@ class Protocol(HttpToolsProtocol):
         version = self.parser.get_http_version()
         if version not in _VERSIONS:
             raise ValueError(f"HTTP/{version} is not spoken here")
-        self._method = self.parser.get_method().decode("ascii")
+        self._method = self._unknown_method or self.parser.get_method().decode("ascii")
+        self._unknown_method = ""
         if self.parser.should_upgrade() and self._method != "CONNECT":
             self._upgrading = True
             return
