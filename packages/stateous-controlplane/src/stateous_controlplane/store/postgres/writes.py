@@ -42,20 +42,14 @@ def writes_of(changes: Changes) -> Iterator[Statement]:
     plain, of_runs = parted(changes)
     if of_runs is not None:
         yield from runs.writes_of(of_runs)
-    yield from _new_tokens(
-        [rows.token_fixed(token) + rows.token_changing(token) for token in plain.new_tokens]
-    )
-    yield from _tokens([(token.token, *rows.token_changing(token)) for token in plain.tokens])
-    yield from _moves([(token.token, *rows.token_moving(token)) for token in plain.moves])
+    yield from _new_tokens([rows.new_token_row(token) for token in plain.new_tokens])
+    yield from _tokens([rows.changed_token_row(token) for token in plain.tokens])
+    yield from _moves([rows.moved_token_row(token) for token in plain.moves])
     yield from _positions([rows.token_position(token) for token in changes.positions])
-    yield from _new_tasks(
-        [rows.task_fixed(task) + rows.task_changing(task) for task in plain.new_tasks]
-    )
-    yield from _tasks([(task.id, *rows.task_changing(task)) for task in plain.tasks])
-    yield from _new_timers(
-        [rows.timer_fixed(timer) + rows.timer_changing(timer) for timer in changes.new_timers]
-    )
-    yield from _timers([(timer.id, *rows.timer_changing(timer)) for timer in changes.timers])
+    yield from _new_tasks([rows.new_task_row(task) for task in plain.new_tasks])
+    yield from _tasks([rows.changed_task_row(task) for task in plain.tasks])
+    yield from _new_timers([rows.new_timer_row(timer) for timer in changes.new_timers])
+    yield from _timers([rows.changed_timer_row(timer) for timer in changes.timers])
     yield from _entries([rows.entry_row(entry) for entry in changes.entries])
     yield from _memory(
         [(*place, value.text) for place, value in changes.memory.items() if value is not None]

@@ -36,6 +36,7 @@ from stateous_controlplane.store.sqlite.writes import add_graphs
 from stateous_controlplane.store.versions import VERSION_TABLE, Verdict, judge
 
 _SERVING: Final = "SELECT serving, since FROM control_plane WHERE id = 1"
+_FENCE: Final = "SELECT serving FROM control_plane WHERE id = 1"
 _SERVE: Final = "UPDATE control_plane SET serving = ?, since = ? WHERE id = 1"
 _GIVE_UP: Final = (
     "UPDATE control_plane SET serving = NULL, since = NULL WHERE id = 1 AND serving = ?"
@@ -256,7 +257,7 @@ class SqliteStore:
             self._begin(connection)
             self._refuse_another_file()
             if holder is not None:
-                serving, _ = _on_record(connection)
+                (serving,) = connection.execute(_FENCE).fetchone() or (None,)
                 if serving != holder:
                     raise HoldLost(
                         "another control plane took this database "

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from stateous_controlplane.store.port import StoreError
 from stateous_controlplane.store.rows import Row
 
 # So many rows have a statement of their own, greatest first. The last must be 1.
-_ROWS_INSERTED: Final = (32, 8, 2, 1)
-_ROWS_CHANGED: Final = (32, 8, 1)
+_ROWS_INSERTED: Final = (32, 16, 8, 4, 2, 1)
+_ROWS_CHANGED: Final = (32, 16, 8, 1)
 
 
 class Write:
@@ -31,9 +32,10 @@ class Write:
     ) -> None:
         row = f"({', '.join('?' * width)})"
         counts = _ROWS_CHANGED if changes else _ROWS_INSERTED
-        self._texts = {count: text.format(rows=", ".join([row] * count)) for count in counts}
+        texts = {count: text.format(rows=", ".join([row] * count)) for count in counts}
         if single is not None:
-            self._texts[1] = single
+            texts[1] = single
+        self._texts = tuple(texts.items())
         self._changes = changes
 
     def __call__(self, connection: sqlite3.Connection, values: Sequence[Row]) -> None:
@@ -42,16 +44,16 @@ class Write:
         Raises:
             StoreError: a row to change is not there.
         """
-        if not values:
-            return
-        at = 0
-        for count, text in self._texts.items():
-            while len(values) - at >= count:
-                flat = [value for row in values[at : at + count] for value in row]
+        at, left = 0, len(values)
+        for count, text in self._texts:
+            while left >= count:
+                flat = [*chain.from_iterable(values[at : at + count])]
                 cursor = connection.execute(text, flat)
                 if self._changes and cursor.rowcount != count:
                     raise StoreError(f"a row to change is not there (`{text}`)")
-                at += count
+                at, left = at + count, left - count
+            if not left:
+                return
 
 
 def insert(table: str, columns: str, *, more: str = "") -> Write:
@@ -71,4 +73,13 @@ def update(table: str, key: str, columns: str) -> Write:
         len(names) + 1,
         single=f"UPDATE {table} SET {changed_alone} WHERE {key} = ?1",
         changes=True,
+    )
+
+
+def delete(table: str, key: str) -> Write:
+    """Rows of ``table`` that go, by ``key``; none has to be there."""
+    return Write(
+        f"DELETE FROM {table} WHERE {key} IN (VALUES {{rows}})",
+        1,
+        single=f"DELETE FROM {table} WHERE {key} = ?",
     )
