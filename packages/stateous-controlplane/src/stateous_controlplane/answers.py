@@ -6,7 +6,7 @@ can follow a commit (`docs/spec/wire.md` 1.3). Stored JSON is pasted in as text,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, assert_never
 
 from stateous.graph.machine import Machine
@@ -15,7 +15,6 @@ from stateous.statechart.tickets import mask
 from stateous.wire.moments import write_moment
 from stateous.wire.problems import Code, Refusal
 from stateous_controlplane.engine.replies import (
-    ClaimReply,
     Done,
     DuplicateReply,
     EventReply,
@@ -65,11 +64,11 @@ def graph_answer(record: GraphRecord, *, created: bool) -> Answer:
     return Answer(201 if created else 200, write_json(told).encode())
 
 
-def answer_to(
-    reply: Reply | ClaimReply | HeartbeatReply, machines: Mapping[str, Machine]
-) -> Answer:
+def answer_to(reply: Reply | HeartbeatReply, machines: Mapping[str, Machine]) -> Answer:
     """The answer to a command or request; ``machines`` have the names of runs' charts."""
     match reply:
+        case GrantReply() | Renewed() | Lost() | Done() | Skipped():
+            return NOTHING
         case Refusal():
             return refused(reply)
         case TokenReply(token, created):
@@ -85,17 +84,13 @@ def answer_to(
             middle = "" if matches else '"matches":false,'
             body = f'{{"duplicate":true,{middle}"token":{token_json(view_of(token))}}}'
             return Answer(200, body.encode())
-        case ClaimReply(grants, as_list):
-            return claim_answer(grants, as_list=as_list)
         case HeartbeatReply(lost):
             return Answer(200, write_json({"lost": list(lost)}).encode())
-        case GrantReply() | Renewed() | Lost() | Done() | Skipped():
-            return NOTHING
         case _:
             assert_never(reply)
 
 
-def claim_answer(grants: tuple[tuple[GrantReply, str], ...], *, as_list: bool) -> Answer:
+def claim_answer(grants: Sequence[tuple[GrantReply, str]], *, as_list: bool) -> Answer:
     """The answer to a claim: each grant with its memory as an object's text."""
     texts = [grant_json(grant, memory) for grant, memory in grants]
     if as_list:
@@ -108,7 +103,7 @@ def view_of(token: Token) -> TokenView:
     return TokenView(
         token.token,
         token.state,
-        token.status.value,
+        str(token.status),
         token.visit,
         token.context.text,
         token.entered_at,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from stateous.graph.machine import Delivery
 from stateous.json import Json, JsonText
@@ -29,6 +30,8 @@ from stateous_controlplane.engine.rows import (
     TimerKind,
     Token,
 )
+
+_id = attrgetter("id")
 
 
 class Draft:
@@ -140,18 +143,14 @@ class Draft:
     def open_tasks(self, token: str) -> list[Task]:
         """The token's open tasks as the command has them so far, by id, to read."""
         rows = {**self.family.tasks, **self.effects.tasks}
-        return sorted(
-            (task for task in rows.values() if task.token == token and task.status.open),
-            key=lambda task: task.id,
-        )
+        found = [task for task in rows.values() if task.token == token and task.status.open]
+        return sorted(found, key=_id) if len(found) > 1 else found
 
     def pending_timers(self, token: str) -> list[Timer]:
         """The token's pending timers as the command has them so far, by id, to read."""
         rows = {**self.family.timers, **self.effects.timers}
-        return sorted(
-            (timer for timer in rows.values() if timer.token == token and timer.pending),
-            key=lambda timer: timer.id,
-        )
+        found = [timer for timer in rows.values() if timer.token == token and timer.pending]
+        return sorted(found, key=_id) if len(found) > 1 else found
 
     def put_ticket(self, ticket: Ticket) -> None:
         """A new ticket, or one that has changed."""

@@ -51,12 +51,9 @@ class Family:
 
     def evolve(self, effects: Effects) -> None:
         """Take over what a decision changed, so that the next command sees it."""
-        for token in effects.tokens.values():
-            self.tokens[token.token] = token
-        for task in effects.tasks.values():
-            self.tasks[task.id] = task
-        for timer in effects.timers.values():
-            self.timers[timer.id] = timer
+        self.tokens.update(effects.tokens)
+        self.tasks.update(effects.tasks)
+        self.timers.update(effects.timers)
         self.keys.update(effects.keys)
         if effects.tickets:
             self.tickets.update(effects.tickets)
@@ -68,10 +65,11 @@ class Family:
             self.outbox.update({(each.token, each.seq): each for each in effects.outbox})
             for place_of_sent in effects.delivered:
                 self.outbox.pop(place_of_sent, None)
-        self.held.update({(each.token, each.seq): each for each in effects.held})
-        for place_of_held in effects.released:
-            self.held.pop(place_of_held, None)
-        self.holding += len(effects.held) - len(effects.released)
+        if effects.held or effects.released:
+            self.held.update({(each.token, each.seq): each for each in effects.held})
+            for place_of_held in effects.released:
+                self.held.pop(place_of_held, None)
+            self.holding += len(effects.held) - len(effects.released)
         for (token_id, state, key), value in effects.memory.items():
             place = self.memory.setdefault((token_id, state), {})
             if value is None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from stateous.graph.machine import Job
 from stateous.wire.problems import Refusal
 from stateous_controlplane.engine.rows import Task, Token
 
 
-@dataclass(frozen=True, slots=True)
-class TokenReply:
+class TokenReply(NamedTuple):
     """The token after the command; ``created`` when the command made it."""
 
     token: Token
@@ -44,8 +43,7 @@ class EventReply:
     duplicate: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GrantReply:
+class GrantReply(NamedTuple):
     """A task that is now the caller's. Its memory is put in when the answer is written.
 
     A job's has the job, and the name of the chart that it is one of.
@@ -92,14 +90,6 @@ Reply: TypeAlias = (
     | Skipped
     | Refusal
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimReply:
-    """What a claim got, each with the memory of its token and state as an object's text."""
-
-    grants: tuple[tuple[GrantReply, str], ...]
-    as_list: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ applied would no longer fit, or when the target is a parallel state whose childr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from stateous.graph.machine import Flow, ParallelWork, Transition
 from stateous.json import JsonText
@@ -19,8 +18,7 @@ from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.rows import Token
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """The transition that is taken.
 
     ``context`` is the token's afterwards, ``kept`` its key that keeps the payload, ``children``

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from stateous.errors import StateousError
@@ -139,7 +140,10 @@ class Needs:
     sends: set[tuple[str, int]] = field(default_factory=set)
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in self.__slots__)
+        return any(_parts_of_needs(self))
+
+
+_parts_of_needs = attrgetter(*Needs.__slots__)
 
 
 @dataclass(slots=True)
@@ -220,7 +224,10 @@ class Changes:
         return bool(self.tickets or self.kept or self.unkept or self.outbox or self.delivered)
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in self.__slots__)
+        return any(_parts_of_changes(self))
+
+
+_parts_of_changes = attrgetter(*Changes.__slots__)
 
 
 class Due(NamedTuple):

@@ -8,9 +8,8 @@ The net effects of the whole batch are written once, at the end.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from stateous.json import JsonText, write_json
 from stateous.wire.problems import Refusal
@@ -39,7 +38,6 @@ from stateous_controlplane.engine.decide import Decision, Unready, decide
 from stateous_controlplane.engine.effects import Effects
 from stateous_controlplane.engine.family import Family, Situation, Vicinity
 from stateous_controlplane.engine.replies import (
-    ClaimReply,
     GrantReply,
     HeartbeatReply,
     Lost,
@@ -69,25 +67,22 @@ _log = logging.getLogger("stateous.engine")
 _NO_VICINITY: Final = Vicinity()
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseTerms:
+class LeaseTerms(NamedTuple):
     """The length of a lease; ``grace``: no lease ends now, and one that is over can be renewed."""
 
     length: timedelta
     grace: bool
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a batch came to. It holds once the transaction has committed."""
 
     parking: Parking
-    answers: list[tuple[Submission, Answer]] = field(default_factory=list)
-    changes: Changes = field(default_factory=Changes)
+    answers: list[tuple[Submission, Answer]]
+    changes: Changes
 
 
-@dataclass(slots=True)
-class _Granted:
+class _Granted(NamedTuple):
     """What a claim got; each grant with its memory as a text, or None while it is not loaded."""
 
     submission: Submission
@@ -120,7 +115,7 @@ class Batch:
         self._ready = working.ready
         self._net = NetChanges()
         self._granted: list[_Granted] = []
-        self._outcome = Outcome(self._parking)
+        self._answers: list[tuple[Submission, Answer]] = []
 
     def run(self, submissions: list[Submission]) -> Outcome:
         """Decide all of ``submissions``, and write what changed."""
@@ -130,12 +125,13 @@ class Batch:
                 continue
             answer = self._guarded(submission)
             if answer is not None:
-                self._outcome.answers.append((submission, answer))
-        self._answer_claims()
-        self._outcome.changes = self._net.sum()
-        if self._outcome.changes:
-            self._transaction.write(self._outcome.changes)
-        return self._outcome
+                self._answers.append((submission, answer))
+        if self._granted:
+            self._answer_claims()
+        changes = self._net.sum()
+        if changes:
+            self._transaction.write(changes)
+        return Outcome(self._parking, self._answers, changes)
 
     # ── loading ─────────────────────────────────────────────────────────
 
@@ -300,9 +296,11 @@ class Batch:
     def _oldest(self, claim: Claim) -> int | None:
         """The oldest ready task for the claim, also when the batch took all that were loaded."""
         queues = claim.queues
-        while short := self._ready.run_short(queues):
+        while True:
+            task, short = self._ready.pick(queues)
+            if not short:
+                return task
             self._take_in(Needs(queues=short))
-        return self._ready.oldest(queues)
 
     def _hand_out(self, submission: Submission, claim: Claim, grants: list[GrantReply]) -> None:
         """Note the grants for the answer; the same request, waiting too, is granted the same."""
@@ -339,7 +337,7 @@ class Batch:
         except Exception:
             _log.exception("a waiting claim met a defect; nothing of it was done")
             self._parking.serve(parked)
-            self._outcome.answers.append((parked.submission, unexpected()))
+            self._answers.append((parked.submission, unexpected()))
             return
         if grants:
             self._parking.serve(parked)
@@ -355,15 +353,13 @@ class Batch:
         }
         memory = self._transaction.memory(wanted) if wanted else {}
         self._working.note_memory(memory)
-        for granted in self._granted:
-            reply = ClaimReply(
-                tuple(
-                    (grant, text or _object_text(memory[grant.task.token, grant.task.state]))
-                    for grant, text in granted.grants
-                ),
-                as_list=granted.claim.max is not None,
-            )
-            self._outcome.answers.append((granted.submission, answer_to(reply, self._catalog)))
+        for submission, claim, grants in self._granted:
+            complete = [
+                (grant, text or _object_text(memory[grant.task.token, grant.task.state]))
+                for grant, text in grants
+            ]
+            answer = claim_answer(complete, as_list=claim.max is not None)
+            self._answers.append((submission, answer))
 
 
 def nothing_for(claim: Claim) -> Answer:

@@ -58,6 +58,21 @@ def _add(needs: Needs, request: Submitted) -> None:
     match request:
         case Start(token=token):
             _add_new(needs, token)
+        case (
+            ReportEvent(task=task)
+            | ClaimTask(task=task)
+            | RepeatGrant(task=task)
+            | RenewLease(task=task)
+            | ReportWaiting(task=task)
+            | ReportFailed(task=task)
+            | ReportDone(task=task)
+            | Emit(task=task)
+            | Emits(task=task)
+            | EndAttempt(task=task)
+            | AddNote(task=task)
+            | EndLease(task=task)
+        ):
+            needs.tasks.add(task)
         case Fire(token=token, key=key):
             needs.tokens.add(token)
             if key is not None:
@@ -90,21 +105,6 @@ def _add(needs: Needs, request: Submitted) -> None:
         case WriteMemory(task=task):
             needs.tasks.add(task)
             needs.memory_of.add(task)
-        case (
-            ClaimTask(task=task)
-            | RepeatGrant(task=task)
-            | RenewLease(task=task)
-            | ReportEvent(task=task)
-            | ReportWaiting(task=task)
-            | ReportFailed(task=task)
-            | ReportDone(task=task)
-            | Emit(task=task)
-            | Emits(task=task)
-            | EndAttempt(task=task)
-            | AddNote(task=task)
-            | EndLease(task=task)
-        ):
-            needs.tasks.add(task)
         case Claim():
             raise AssertionError("claims are added by their queues")
         case _:

@@ -142,21 +142,14 @@ class ReadyTasks:
 
     # ── picking ─────────────────────────────────────────────────────────
 
-    def oldest(self, queues: Iterable[str]) -> int | None:
-        """The task that was queued first among all of ``queues``."""
-        oldest: Queued | None = None
-        for name in queues:
-            head = self._head(self._queue(name))
-            if head is not None and (oldest is None or head < oldest):
-                oldest = head
-        return None if oldest is None else oldest.task
+    def pick(self, queues: Iterable[str]) -> tuple[int | None, dict[str, int]]:
+        """The task that was queued first among all of ``queues``; and what to load first, if anything.
 
-    def run_short(self, queues: Iterable[str]) -> dict[str, int]:
-        """The queues whose known tasks are used up and that may have more on record.
-
-        With how many to ask for now. A batch that takes more than was foreseen comes here.
+        A queue whose known tasks are used up may have more on record: how many of it to ask for now.
+        A batch that takes more than was foreseen comes to that.
         """
-        short = {}
+        oldest: Queued | None = None
+        short: dict[str, int] = {}
         for name in queues:
             queue = self._queue(name)
             head = self._head(queue)
@@ -164,9 +157,11 @@ class ReadyTasks:
                 enough = queue.whole
             else:
                 enough = head.task in self._tasks and queue.reaches(head)
+                if oldest is None or head < oldest:
+                    oldest = head
             if not enough:
                 short[name] = max(2 * queue.asked, _AHEAD)
-        return short
+        return None if oldest is None else oldest.task, short
 
     def _queue(self, name: str) -> _Queue:
         self._touched.add(name)

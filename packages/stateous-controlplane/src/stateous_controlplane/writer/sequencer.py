@@ -129,9 +129,7 @@ class Sequencer:
             self._tick()
             return True
         self._answer_empty(self._parked.over(monotonic))
-        if self._outgoing.look_now:
-            self._look_up_sends()
-        deliveries = [Submission(each, asked=False) for each in self._outgoing.take(MAX_BATCH)]
+        deliveries = self._deliveries() if self._outgoing.waiting else []
         batch = [*deliveries, *self._take(MAX_BATCH)]
         if batch:
             self._run(batch)
@@ -246,7 +244,8 @@ class Sequencer:
             self._deliver(asked, tokens or set())
 
     def _answer_empty(self, parked: list[ParkedClaim]) -> None:
-        self._send([(each.submission, nothing_for(each.claim)) for each in parked])
+        if parked:
+            self._send([(each.submission, nothing_for(each.claim)) for each in parked])
 
     # ── the clock ───────────────────────────────────────────────────────
 
@@ -286,6 +285,11 @@ class Sequencer:
             self._ids.raise_to(self._store.next_ids())
             self._behind = False
             self._answer_empty(self._parked.drain())
+
+    def _deliveries(self) -> list[Submission]:
+        if self._outgoing.look_now:
+            self._look_up_sends()
+        return [Submission(each, asked=False) for each in self._outgoing.take(MAX_BATCH)]
 
     def _look_up_sends(self) -> None:
         try:

@@ -13,6 +13,7 @@ is too much. What the engine never looks at again goes at the end of each batch.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -63,8 +64,8 @@ class WorkingSet:
     #: Documents that were looked up in this batch, or put on record in it.
     on_record: set[str] = field(default_factory=set)
     ready: ReadyTasks = field(init=False)
-    # In the order of their last use.
-    _families: dict[str, Family] = field(default_factory=dict)
+    # In the order of their last use. What is first in a plain dict costs a walk past all that went.
+    _families: OrderedDict[str, Family] = field(default_factory=OrderedDict)
     _weights: dict[str, int] = field(default_factory=dict)
     _weight: int = 0
     _used: set[str] = field(default_factory=set)
@@ -85,14 +86,13 @@ class WorkingSet:
 
     def lacking(self, needs: Needs) -> Needs:
         """What of ``needs`` has to be loaded, because it is not known here."""
-        tokens, tasks, timers = self.tokens, self.tasks, self._timer_tops
         return Needs(
-            tokens={each for each in needs.tokens if each not in tokens},
+            tokens=needs.tokens.difference(self.tokens),
             folded=needs.folded,
-            tasks={each for each in needs.tasks if each not in tasks},
-            timers={each for each in needs.timers if each not in timers},
+            tasks=needs.tasks.difference(self.tasks),
+            timers=needs.timers.difference(self._timer_tops),
             keys=needs.keys,
-            supervisors={each for each in needs.supervisors if each not in self.remembered},
+            supervisors=needs.supervisors.difference(self.remembered),
             queues=self.ready.lacking(needs.queues),
             memory_of={each for each in needs.memory_of if not self._memory_known(each)},
             held=needs.held,
@@ -282,8 +282,8 @@ class WorkingSet:
             del self.remembered[next(iter(self.remembered))]
 
     def _settle(self, top: str) -> None:
-        family = self._families.pop(top)
-        self._families[top] = family
+        family = self._families[top]
+        self._families.move_to_end(top)
         self._weight -= self._weights.pop(top, 0)
         family.keys.clear()
         family.held.clear()
@@ -307,10 +307,15 @@ class WorkingSet:
             self.ready.forget(task)
         for timer in [each for each in family.timers.values() if not each.pending]:
             del family.timers[timer.id], self._timer_tops[timer.id]
-        for ticket in [
-            each for each in family.tickets.values() if each.status is not TicketStatus.OPEN
-        ]:
-            del family.tickets[ticket.digest]
+        if family.tickets:
+            for ticket in [
+                each for each in family.tickets.values() if each.status is not TicketStatus.OPEN
+            ]:
+                del family.tickets[ticket.digest]
+        if len(family.tokens) > 1:
+            self._prune_tokens(family)
+
+    def _prune_tokens(self, family: Family) -> None:
         for token in [each for each in family.tokens.values() if _is_past(family, each)]:
             del family.tokens[token.token], self.tokens[token.token]
             self._begun.discard(token.token)
@@ -353,7 +358,8 @@ def _weight_of(family: Family) -> int:
         texts += len(timer.payload.text) if timer.payload is not None else 0
     for task in family.tasks.values():
         texts += 0 if task.job is None else len(task.job.input.text)
-    texts += sum(len(kept.data.text) for kept in family.kept.values())
+    for kept in family.kept.values():
+        texts += len(kept.data.text)
     for memory in family.memory.values():
         texts += sum(len(value.text) for value in memory.values())
     return rows * _ROW_WEIGHT + texts * _DECODED
