@@ -190,8 +190,9 @@ def test_a_new_workflow_and_its_supervisor() -> None:
 
 def test_a_control_plane_that_is_not_there_gives_no_workflow() -> None:
     error = failure(lambda: authoring.init_supervisor("http://127.0.0.1:9", Path("x"), None))
-    assert failure_text(error).startswith(
+    assert failure_text(error) == (
         "error: cannot fetch the workflow from http://127.0.0.1:9: "
-        "cannot reach the control plane at http://127.0.0.1:9: "
+        "cannot reach the control plane at http://127.0.0.1:9: [Errno 111] Connection refused; "
+        "start one with `stateous serve`, or name a graph file in place of the URL"
     )
     assert not Path("x").exists()

@@ -10,8 +10,8 @@ from typing import Any
 from stateous.json import write_json
 from stateous.visible import visible
 from stateous_cli.answer import Answer
-from stateous_cli.failures import ProblemsFound
-from stateous_client import Client
+from stateous_cli.failures import CommandError, ProblemsFound
+from stateous_client import Client, Unreachable
 from stateous_compiler import compile as compiler
 from stateous_compiler import scaffold
 from stateous_compiler.errors import InvalidChart, InvalidWorkflow
@@ -75,8 +75,14 @@ def _is_stub(path: Path) -> bool:
 
 
 def _fetch(url: str) -> bytes:
-    with Client(url) as client:
-        return write_json(client.workflow()).encode()
+    try:
+        with Client(url) as client:
+            return write_json(client.workflow()).encode()
+    except Unreachable as error:
+        if not error.refused:
+            raise
+        step = "start one with `stateous serve`, or name a graph file in place of the URL"
+        raise CommandError(f"{error}; {step}") from None
 
 
 def _made(made: scaffold.Scaffold, steps: list[str]) -> Answer:
