@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stateous.json import JsonText
-from stateous_controlplane.engine.rows import Task, Timer, Token
+from stateous_controlplane.engine.rows import Entry, Task, Timer, Token
 from stateous_controlplane.store import rows, run_rows
 from stateous_controlplane.store.memory.tables import Kept, Tables
 from stateous_controlplane.store.rows import Row
@@ -60,7 +60,7 @@ class Records:
                 tokens={row[0]: self._of(_token, (row, run.get(row[0]))) for row in tokens},
                 tasks={row[0]: self._of(_task, (row, job.get(row[0]))) for row in tasks},
                 timers={row[0]: self._of(_timer, (row, text.get(row[0]))) for row in timers},
-                ledger={(row[0], row[1]): self._of(rows.entry_of, row) for row in ledger},
+                ledger={(row[0], row[1]): self._of(_entry, row) for row in ledger},
                 memory={row[:3]: JsonText(row[3]) for row in memory},
                 kept={row[:2]: Kept(*row[2:]) for row in kept},
                 tickets={row[4]: self._of(run_rows.ticket_of, row) for row in tickets},
@@ -91,6 +91,11 @@ def _task(found: tuple[Row, Row | None]) -> Task:
     if job is not None:
         task.job = run_rows.job_of(job)
     return task
+
+
+def _entry(row: Row) -> Entry:
+    (entry,) = rows.entries_of([row])
+    return entry
 
 
 def _timer(found: tuple[Row, Row | None]) -> Timer:

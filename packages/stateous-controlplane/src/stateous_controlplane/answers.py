@@ -7,6 +7,7 @@ can follow a commit (`docs/spec/wire.md` 1.3). Stored JSON is pasted in as text,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, assert_never
 
 from stateous.graph.machine import Machine
@@ -133,12 +134,14 @@ def grant_json(grant: GrantReply, memory: str) -> str:
     )
 
 
+#: All entries of a command have its moment.
+_moment_of_entries = lru_cache(maxsize=1024)(write_moment)
+
+
 def entry_json(entry: Entry) -> str:
     """A ledger entry as a history shows it."""
-    return (
-        f'{{"seq":{entry.seq},"at":"{write_moment(entry.at)}","kind":"{entry.kind}",'
-        f'"data":{entry.data.text}}}'
-    )
+    _, seq, at, kind, data, _ = entry
+    return f'{{"seq":{seq},"at":"{_moment_of_entries(at)}","kind":"{kind}","data":{data.text}}}'
 
 
 def task_json(view: TaskView) -> str:

@@ -19,6 +19,8 @@ def text_of(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
 
+# All entries of a command that a history shows have its moment, and so one value.
+@lru_cache(maxsize=4096)
 def moment_of(text: str) -> datetime:
     """The moment, in UTC, that :func:`text_of` wrote."""
     return datetime.fromisoformat(text)

@@ -6,6 +6,7 @@ Postgres takes the form that SQLite stores, and its own differs in nothing that 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -280,9 +281,12 @@ def changed_timer_row(timer: Timer) -> Row:
 ENTRY: Final = "token, seq, at, kind, key, data"
 
 
-def entry_of(row: Row) -> Entry:
-    """The entry of a row of :data:`ENTRY`."""
-    return Entry(row[0], row[1], moment_of(row[2]), row[3], JsonText(row[5]), row[4])
+def entries_of(found: Iterable[Row]) -> list[Entry]:
+    """The entries of rows of :data:`ENTRY`."""
+    return [
+        Entry(token, seq, moment_of(at), kind, JsonText(data), key)
+        for token, seq, at, kind, key, data in found
+    ]
 
 
 def entry_row(entry: Entry) -> Row:

@@ -76,7 +76,7 @@ class PostgresReads:
         there, found = self._read(
             (_EXISTS, (token, kind)), (_HISTORY, (token, min(after, MAX_ID), limit))
         )
-        return [rows.entry_of(row) for row in found] if there else None
+        return rows.entries_of(found) if there else None
 
     def run_state(self, run: str) -> RunState | None:
         """How it is with one run."""

@@ -82,7 +82,7 @@ class SqliteReads:
             found = connection.execute(
                 _HISTORY, (token, min(after, MAX_ID), _NO_LIMIT if limit is None else limit)
             ).fetchall()
-        return [rows.entry_of(row) for row in found]
+        return rows.entries_of(found)
 
     def run_state(self, run: str) -> RunState | None:
         """How it is with one run."""
