@@ -175,7 +175,7 @@ def brothers_that_are_not_loaded(patch: Patch) -> None:
 
 
 def memory_that_outlives_its_token(patch: Patch) -> None:
-    patch.setattr(sqlite_writes, "_FORGET", "SELECT ?")
+    patch.setattr(sqlite_writes, "_forgotten", lambda connection, tokens: None)
 
 
 def no_fence_of_the_server(patch: Patch) -> None:
