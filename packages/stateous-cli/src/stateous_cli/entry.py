@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 #: How a shell names a process that Ctrl-C ended.
 INTERRUPTED = 130
@@ -11,6 +15,8 @@ INTERRUPTED = 130
 
 def main() -> int:
     """Load the command and run it; its exit code."""
+    # httpx has a command of its own, with all of rich and pygments: 0.15 s that nobody needs here.
+    sys.modules["httpx._main"] = cast("ModuleType", None)
     try:
         from stateous_cli.app import main as run
 
