@@ -300,6 +300,12 @@ def test_many_literals_take_no_time_to_speak_of() -> None:
     assert ask(f"ctx['l'] == [{words}]", "'x' in ctx['l']") == Never()
 
 
+def test_long_lists_of_texts_are_told_apart_in_time() -> None:
+    one = [f"item{number}" for number in range(150)]
+    other = [f"thing{number}" for number in range(150)]
+    assert isinstance(ask(f"ctx['l'] == {one}", f"ctx['l'] == {other}"), Never)
+
+
 def test_z3_is_imported_only_to_decide() -> None:
     code = (
         "import sys\n"

@@ -15,6 +15,7 @@ from stateous_compiler.exclusive.text_order import (
     TextTooLongError,
     between,
     can_occur,
+    few_between,
     some_between,
 )
 
@@ -50,6 +51,29 @@ def test_the_texts_between_come_in_order(
     assert found == first
     assert found == sorted(found)
     assert all(map(can_occur, found))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "lengths", "inside"),
+    [
+        ("", None, ANY_LENGTH, None),
+        ("a", "a\x01", ANY_LENGTH, []),
+        ("a", "a\x01\x01\x01", ANY_LENGTH, ["a\x01", "a\x01\x01"]),
+        ("a", "a\x01\x01\x01\x01", ANY_LENGTH, None),
+        ("a", "a\x02", ANY_LENGTH, None),
+        ("a", "a\x00", ANY_LENGTH, []),
+        ("a", "a\x01\x01\x01\x01", Lengths(3), ["a\x01\x01", "a\x01\x01\x01"]),
+        ("a", "a\x01\x01\x01\x01\x01", Lengths(3), None),
+        ("a", "d", Lengths(1, 1), ["b", "c"]),
+        ("a", "e", Lengths(1, 1), None),
+        ("\ud800", "\ud801", ANY_LENGTH, []),
+        ("\ud800", None, ANY_LENGTH, None),
+    ],
+)
+def test_a_gap_is_listed_when_few_texts_lie_in_it(
+    low: str, high: str | None, lengths: Lengths, inside: list[str] | None
+) -> None:
+    assert few_between(low, high, lengths, 2) == inside
 
 
 def test_texts_that_nobody_wants_to_see_are_not_made() -> None:

@@ -6,6 +6,7 @@ without lone surrogates. The bounds may be any text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -16,6 +17,7 @@ _FIRST: Final = "\x01"
 _LAST: Final = "\U0010ffff"
 _MOST_CHARACTERS: Final = 100_000
 _NICE: Final = ascii_lowercase + ascii_uppercase + digits
+_IMPOSSIBLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
 class TextTooLongError(Exception):
@@ -43,7 +45,7 @@ ANY_LENGTH: Final = Lengths()
 
 def can_occur(text: str) -> bool:
     """Whether JSON that comes in can hold ``text``."""
-    return not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text)
+    return _IMPOSSIBLE.search(text) is None
 
 
 def between(low: str, high: str | None, lengths: Lengths) -> Iterator[str]:
@@ -56,6 +58,21 @@ def between(low: str, high: str | None, lengths: Lengths) -> Iterator[str]:
     while text is not None and (high is None or text < high):
         yield text
         text = _after(text, lengths)
+
+
+def few_between(low: str, high: str | None, lengths: Lengths, most: int) -> list[str] | None:
+    """The texts of :func:`between`, or None when they are more than ``most``.
+
+    Raises:
+        TextTooLongError: as :func:`between`.
+    """
+    if lengths.most is None and lengths.least <= _MOST_CHARACTERS and can_occur(low):
+        # Each of these follows the one before it, so if the last is below `high`, all of them are.
+        last = low + _FIRST * (max(1, lengths.least - len(low)) + most)
+        if high is None or last < high:
+            return None
+    inside = list(islice(between(low, high, lengths), most + 1))
+    return inside if len(inside) <= most else None
 
 
 def some_between(low: str, high: str | None, wanted: list[Lengths]) -> list[str] | None:
@@ -107,7 +124,8 @@ def _after(text: str, lengths: Lengths) -> str | None:
     """The least text above ``text`` with one of ``lengths``."""
     if lengths.least > _MOST_CHARACTERS:
         raise TextTooLongError
-    start = next((i for i, letter in enumerate(text) if not can_occur(letter)), len(text))
+    impossible = _IMPOSSIBLE.search(text)
+    start = len(text) if impossible is None else impossible.start()
     if lengths.most is not None and lengths.most <= start:
         kept = text[: lengths.most].rstrip(_LAST)
         if not kept:

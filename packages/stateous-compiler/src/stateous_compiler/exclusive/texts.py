@@ -15,7 +15,6 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import islice
 from typing import Final
 
 from stateous_compiler.exclusive.logic import (
@@ -34,6 +33,7 @@ from stateous_compiler.exclusive.text_order import (
     Lengths,
     between,
     can_occur,
+    few_between,
     some_between,
 )
 
@@ -169,9 +169,7 @@ class Texts:
             ordered = sorted(texts)
             for low, high in zip(ordered, [*ordered[1:], None], strict=True):
                 for lengths in classes:
-                    inside = list(islice(between(low, high, lengths), crowd + 1))
-                    if len(inside) <= crowd:
-                        texts.update(inside)
+                    texts.update(few_between(low, high, lengths, crowd) or ())
             if len(texts) == len(ordered) or len(texts) > _MOST_LANDMARKS:
                 break
         self._landmarks = [(Fraction(rank), text) for rank, text in enumerate(sorted(texts))]
