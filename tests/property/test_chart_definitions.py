@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -229,10 +230,11 @@ def test_schema_and_reader_agree_about_every_field_in_every_place(word: str) -> 
 def test_schema_and_reader_agree_about_several_changes(changes: list[Any]) -> None:
     chart = deepcopy(VALID)
     for (*steps, last), value in changes:
-        try:
-            part_at(chart, tuple(steps))[last] = deepcopy(value)
-        except (KeyError, IndexError, TypeError):
-            continue  # an earlier change took the place away
+        # An earlier change may have taken the place away.
+        with suppress(KeyError, IndexError, TypeError):
+            part = part_at(chart, tuple(steps))
+            if isinstance(part, dict) == isinstance(last, str):
+                part[last] = deepcopy(value)
     assert not disagreement(chart)
 
 

@@ -160,9 +160,11 @@ class ScriptProcesses:
         if self._server is None or self._server.gone:
             await self.close()
             await self.open()
+        while self._ready and self._ready[0].is_over:  # somebody has ended it while it waited
+            self._ready.popleft().drop()
+        if not self._ready:
+            self._refill()
         process = self._ready.popleft()
-        while process.is_over and self._ready:  # somebody has ended it while it waited
-            process = self._ready.popleft()
         self._refill()
         return process
 
