@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 PKGS   := $(sort $(wildcard packages/*))
 PYTEST := $(BIN)/python -m pytest
-WORKERS ?= auto
+# End-to-end tests wait for processes as long as they use a core: one worker more than there are cores.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 SEEDS  ?= 1000
 FIRST  ?= 0
 # What the simulation runs over (memory, sqlite or postgres), and what it is about.
@@ -43,7 +44,7 @@ demo: $(STAMP) ## run the main job on an embedded SQLite file, and show it
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP) ## all tests: in parallel first, then the compose stack, then those that measure time, alone
-	$(PYTEST) -q -n $(WORKERS) -m 'not timing and not compose'
+	$(PYTEST) -q -n $(WORKERS) --dist worksteal -m 'not timing and not compose'
 	$(PYTEST) -q -m compose tests/integration/compose
 	$(PYTEST) -q -m timing
 
