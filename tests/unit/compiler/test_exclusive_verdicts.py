@@ -293,6 +293,13 @@ def test_the_time_for_a_question_is_limited() -> None:
     assert answer == Undecided("it takes too long to tell")
 
 
+def test_the_time_to_write_the_formulas_counts() -> None:
+    ticks: Iterator[float] = iter([0.0, 1.0, 6.0])
+    question = Question((parse_guard("'a' in ctx['l'] and 'b' in ctx['l'] and 'c' in ctx['l']"),))
+    answer = searching.search(question, WORLD, 5.0, lambda: next(ticks))
+    assert answer == Undecided("it takes too long to tell")
+
+
 def test_many_literals_take_no_time_to_speak_of() -> None:
     unequal = " and ".join(f"ctx['n'] != {number}" for number in range(200))
     assert shown(ask(unequal, "0 <= ctx['n'] < 201")) == "ctx['n'] = 200"

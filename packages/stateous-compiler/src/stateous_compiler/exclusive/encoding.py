@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, assert_never
 
 from stateous.guards import Guard
@@ -37,9 +37,11 @@ MOST_SPOKEN_OF: Final = 8
 class Encoding:
     """Some guards of one group, and unknown values for all that they read."""
 
-    def __init__(self, world: World, guards: Sequence[Guard]) -> None:
+    def __init__(
+        self, world: World, guards: Sequence[Guard], in_time: Callable[[], object] = bool
+    ) -> None:
         readings = readings_of(*guards)
-        self.terms = Terms(_sizes(world, guards, readings))
+        self.terms = Terms(_sizes(world, guards, readings), in_time)
         admission = Admission(self.terms, world.schemas)
         #: What is read, in the order of examples.
         self.values: dict[Reading, Term] = {

@@ -35,16 +35,26 @@ Clock: TypeAlias = Callable[[], float]
 _MOST_PROPOSALS: Final = 100
 _MOST_GUESSES: Final = 20
 _MOST_FILLINGS: Final = 4
+_TOO_LONG: Final = "it takes too long to tell"
+
+
+class _TimeIsUpError(Exception):
+    """The formulas alone take longer to write than a question may."""
 
 
 def search(question: Question, world: World, deadline: float, clock: Clock) -> Answer:
     """The answer to a question whose guards read something, but no branches."""
-    encoding = Encoding(world, question.guards)
-    for guard in question.true:
-        encoding.terms.laws.append(encoding.holds(guard))
-    for guard in question.false:
-        encoding.terms.laws.append(negation(encoding.holds(guard)))
+
+    def in_time() -> None:
+        if clock() >= deadline:
+            raise _TimeIsUpError
+
     try:
+        encoding = Encoding(world, question.guards, in_time)
+        for guard in question.true:
+            encoding.terms.laws.append(encoding.holds(guard))
+        for guard in question.false:
+            encoding.terms.laws.append(negation(encoding.holds(guard)))
         proposals = _Proposals(encoding.terms, world.schemas, 0, deadline, clock)
         for readback in proposals:
             example = _confirmed(question, world, encoding, readback, proposals)
@@ -52,6 +62,8 @@ def search(question: Question, world: World, deadline: float, clock: Clock) -> A
                 return example
     except TextTooLongError:
         return Undecided("only very long texts could make them true")
+    except _TimeIsUpError:
+        return Undecided(_TOO_LONG)
     return Never() if proposals.exhausted else Undecided(proposals.reason)
 
 
@@ -140,7 +152,7 @@ class _Proposals:
                 return
             elif answer is No.ANSWER:
                 in_time = self._clock() < self._deadline
-                self.reason = "the solver cannot tell" if in_time else "it takes too long to tell"
+                self.reason = "the solver cannot tell" if in_time else _TOO_LONG
                 return
             else:
                 try:

@@ -87,8 +87,10 @@ class Sizes:
 class Terms:
     """All terms of one question, and the laws that they obey."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: Sizes, in_time: Callable[[], object] = bool) -> None:
+        """``in_time`` is called before each costly step, and raises when there is no time left."""
         self.sizes = sizes
+        self._in_time = in_time
         self.unknowns = Unknowns()
         self.texts = Texts(self.unknowns)
         #: What holds of every JSON value, and what the schemas say.
@@ -315,6 +317,7 @@ class Terms:
 
     def _holds(self, searched: Term, wanted: Term) -> Formula:
         """Whether the list ``searched`` has ``wanted`` among its members."""
+        self._in_time()
         return either(
             *(both(place, self.equal(member, wanted)) for place, member in searched.members())
         )
