@@ -26,6 +26,7 @@ from stateous.graph.positions import (
 from stateous.graph.schemas import validators_of
 from stateous.json import Json, read_json
 from stateous.limits import MAX_GRAPH_DEPTH
+from stateous_compiler.set_order import in_one_order
 
 _TEMPLATE: Final = "#/schemas/{model}"
 _TITLE: Final = frozenset({"title"})
@@ -34,6 +35,9 @@ _TITLE: Final = frozenset({"title"})
 class _Quiet(GenerateJsonSchema):
     # A default that JSON cannot hold is no default of the schema; nobody is warned of it.
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
+
+    def encode_default(self, dft: Any) -> Any:
+        return in_one_order(dft, super().encode_default(dft))
 
 
 @dataclass(frozen=True, slots=True)
