@@ -241,11 +241,14 @@ ROUTINES = [
     "mark = on_state\n@mark(ref)\n",
     "from stateous import on_state\nfrom contract import states\n@on_state(states.draft)\nasync ",
     "from stateous import on_state\nfrom contract import states\n@print\n@on_state(states.draft)\n",
+    "from stateous import on_state\nfrom contract import states\n@on_state(ref=states.draft)\n",
 ]
 OTHERS = [
     "from elsewhere import on_state\nfrom contract import states\n@on_state(states.draft)\n",
     "from stateous import on_state\nfrom contract import states\n@on_state\n",
     "from stateous import on_state\nfrom contract import states\n@on_state(states.draft, 1)\n",
+    "from stateous import on_state\nfrom contract import states\n@on_state(**states.draft)\n",
+    "from stateous import on_state\nfrom contract import states\n@on_state(name=states.draft)\n",
     "from stateous import on_state\nfrom contract import states\nstates = 1\n"
     "@on_state(states.draft)\n",
     "from stateous import on_state\nfrom contract import events\n@on_state(events.draft)\n",

@@ -11,8 +11,6 @@ from typing import Final, Literal, TypeAlias
 #: What a decorator marks a function for: a state by its path in the contract, or a job's name.
 _Mark: TypeAlias = tuple[Literal["state", "job"], str]
 
-_ON_STATE: Final = "stateous.on_state"
-_ON_JOB: Final = "stateous.on_job"
 _STATES: Final = "contract.states."
 #: What the names of these two modules are followed for.
 _MODULES: Final = ("stateous", "contract")
@@ -95,14 +93,27 @@ def _assign(names: dict[str, str], targets: Iterable[ast.expr], value: ast.expr)
 
 
 def _marked(decorator: ast.expr, names: dict[str, str]) -> _Mark | None:
-    match decorator:
-        case ast.Call(func=function, args=[ast.Constant(value=str(name))], keywords=[]):
-            return ("job", name) if _path(function, names) == _ON_JOB else None
-        case ast.Call(func=function, args=[state], keywords=[]):
-            if _path(function, names) == _ON_STATE:
-                path = _path(state, names)
-                if path is not None and path.startswith(_STATES):
-                    return "state", path.removeprefix("contract.")
+    if not isinstance(decorator, ast.Call):
+        return None
+    match _path(decorator.func, names):
+        case "stateous.on_job":
+            match _only_argument(decorator, "name"):
+                case ast.Constant(value=str(job)):
+                    return "job", job
+        case "stateous.on_state":
+            state = _only_argument(decorator, "ref")
+            path = None if state is None else _path(state, names)
+            if path is not None and path.startswith(_STATES):
+                return "state", path.removeprefix("contract.")
+    return None
+
+
+def _only_argument(call: ast.Call, name: str) -> ast.expr | None:
+    match call:
+        case ast.Call(args=[argument], keywords=[]):
+            return argument
+        case ast.Call(args=[], keywords=[ast.keyword(arg=given, value=argument)]) if given == name:
+            return argument
     return None
 
 
