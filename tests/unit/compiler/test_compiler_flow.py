@@ -218,6 +218,16 @@ def test_the_graph_file_goes_beside_the_flow(folder: Path) -> None:
     assert [entry.name for entry in (folder / "build").iterdir()] == ["kettle.json"]
 
 
+def test_a_flow_that_goes_to_another_folder_does_not_take_the_graph_file_along(
+    folder: Path, tmp_path: Path
+) -> None:
+    elsewhere = f"import os\nos.chdir({str(tmp_path.parent)!r})\n"
+    (folder / "flow.py").write_text(elsewhere + GOOD, encoding="utf-8")
+    compile_flow("orders/flow.py")
+    assert (folder / "build" / "kettle.json").is_file()
+    assert Path.cwd() == tmp_path
+
+
 def test_out_names_the_graph_file(folder: Path, tmp_path: Path) -> None:
     (folder / "flow.py").write_text(GOOD, encoding="utf-8")
     compiled = compile_flow("orders/flow.py", out=tmp_path / "a" / "b" / "g.json")

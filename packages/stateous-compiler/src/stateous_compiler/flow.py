@@ -1,7 +1,7 @@
 """Importing a ``flow.py`` and choosing the workflow to compile (`docs/spec/authoring.md` 5.1).
 
-The import leaves no traces: the import path, the loaded modules and the bytecode switch are as they
-were, and what the file prints goes to stderr, because stdout may carry a JSON document.
+The import leaves no traces: import path, loaded modules, bytecode switch and current folder are as
+they were, and what the file prints goes to stderr, because stdout may carry a JSON document.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
@@ -162,6 +162,9 @@ def _isolated(path: Path) -> Iterator[None]:
     import_path = list(sys.path)
     bytecode = sys.dont_write_bytecode
     before = dict(sys.modules)
+    current = None
+    with suppress(OSError):  # it may have been removed
+        current = Path.cwd()
     # A module of the same name from elsewhere must not stand in for a file beside flow.py.
     beside = {entry.stem for entry in folder.iterdir()} | {path.stem}
     for name in before:
@@ -180,6 +183,9 @@ def _isolated(path: Path) -> Iterator[None]:
         sys.modules.update(before)
         sys.path[:] = import_path
         sys.dont_write_bytecode = bytecode
+        if current is not None:
+            # Where the graph file goes is told relative to it.
+            os.chdir(current)
         importlib.invalidate_caches()
 
 
