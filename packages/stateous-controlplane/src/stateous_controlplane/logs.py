@@ -10,9 +10,20 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from stateous.json import write_json
+from stateous.visible import visible_lines
 from stateous.wire.moments import write_moment
 
 LogFormat = Literal["text", "json"]
+
+
+class _TextLines(logging.Formatter):
+    """What routines say stands in the log, too, with `serve --supervise`: it passes for no line.
+
+    Control characters are made visible, and every line but the first is indented.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible_lines(super().format(record)).replace("\n", "\n    ")
 
 
 class _JsonLines(logging.Formatter):
@@ -34,7 +45,7 @@ def set_up_logs(form: LogFormat) -> None:
     if form == "json":
         to_stderr.setFormatter(_JsonLines())
     else:
-        to_stderr.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+        to_stderr.setFormatter(_TextLines("%(asctime)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.handlers[:] = [to_stderr]
     root.setLevel(logging.WARNING)

@@ -29,6 +29,7 @@ from stateous_cli.starters import Starters, new_secret
 from stateous_client import Client, GraphNotFound, Refused, Run
 from stateous_client.run_methods import NO_INPUT
 
+_WORKFLOW: Final = ".py"
 _COMPILED: Final = ".json"
 
 
@@ -83,6 +84,8 @@ def _document(file: Path) -> tuple[dict[str, Any], list[str]]:
     """The document of a chart or compiled file, and the compiler's warnings as lines."""
     if file.suffix == _COMPILED:
         return _compiled(file), []
+    if file.suffix == _WORKFLOW:
+        raise CommandError(f"{file} is no chart: `stateous compile {file}` is for workflows")
     with needed("stateous-compiler", by="run submit"):
         from stateous_cli.actions.charting import problems_of
         from stateous_compiler.errors import InvalidChart
@@ -104,6 +107,11 @@ def _compiled(file: Path) -> dict[str, Any]:
     except JsonError as error:
         reason = str(error).removeprefix("the body is ")
         raise CommandError(f"{file} is no compiled document: {reason}") from None
+    if isinstance(value, dict) and "workflow" in value:
+        raise CommandError(
+            f"{file} is the graph file of a workflow: `stateous serve {file}` serves it, and "
+            "`stateous token start ID` starts a token"
+        )
     if not isinstance(value, dict) or "statechart" not in value:
         raise CommandError(
             f"{file} is no compiled statechart; `stateous compile review.yaml` writes one"

@@ -114,7 +114,7 @@ class ChartReader:
         """``states`` and ``initial`` of a chart, or of a state with states."""
         value = raw.get("states")
         if value is None or value == {}:
-            self._findings.add("no-states", path, f"{what} needs at least one of 'states'")
+            self._findings.add("no-states", path, f"{what} needs 'states', at least one")
             return None
         states_path = (*path, "states")
         states = mapping(value, states_path, "'states'", self._findings)
