@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 import sys
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,28 @@ def test_the_place_is_outside_the_stateous_packages() -> None:
     beside = {**inside, "__name__": "stateous_flows"}
     exec(compile("def declare(name): return flow.state(name)", "flows.py", "exec"), beside)
     assert beside["declare"]("b").place == Place("flows.py", 1)
+
+
+def test_members_of_an_enum_are_kept_as_the_texts_that_they_are() -> None:
+    class Word(enum.StrEnum):
+        NAME = "tax-check"
+        TIMEOUT = "5m"
+        GUARD = "count('done') < 3"
+
+    class Number(enum.IntEnum):
+        TWO = 2
+
+    flow = Workflow(Word.NAME)
+    state = flow.state(Word.NAME, timeout=Word.TIMEOUT, retries=Number.TWO)
+    event = flow.event("done", payload=Order, into=Word.NAME)
+    flow.event(Word.NAME)
+    taken = flow.transition(state, END, on=Word.NAME, when=Word.GUARD)
+    split = flow.state("split", parallel=[Workflow("c")], inputs=[Word.NAME], into=Word.NAME)
+    assert taken.when is not None
+    kept = (flow.name, state.name, *flow.states, *flow.events, event.into, taken.event)
+    kept += (*split.inputs, split.into, state.timeout, taken.when.text)
+    assert {type(text) for text in kept} == {str}
+    assert type(state.retries) is int
 
 
 def test_a_refusal_tells_its_place() -> None:

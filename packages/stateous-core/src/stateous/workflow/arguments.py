@@ -39,7 +39,7 @@ class Arguments:
                 f"{shown(value)} cannot name {of}: write 1 to 64 of a-z, 0-9, _ and -, "
                 "a letter first"
             )
-        return value
+        return plain(value)
 
     def model(self, of: str, value: object) -> type[BaseModel] | None:
         """A pydantic model class whose JSON is an object, or None."""
@@ -66,13 +66,13 @@ class Arguments:
             parse_duration(value)
         except ValueError as error:
             raise self.refuse(f"timeout: {error}") from None
-        return value
+        return plain(value)
 
     def retries(self, value: object) -> int:
         """A whole number from 0."""
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise self.refuse(f"retries must be a whole number from 0, not {shown(value)}")
-        return value
+        return int(value)
 
     def join(self, value: object) -> Literal["all", "any"]:
         """How a parallel state waits for its children."""
@@ -94,7 +94,7 @@ class Arguments:
         """One key of the context."""
         if not isinstance(value, str) or not value:
             raise self.refuse(f"{of} must be a key of the context, not {shown(value)}")
-        return value
+        return plain(value)
 
     def into(self, value: object) -> str | None:
         """The key of the context that keeps a payload, or None."""
@@ -121,9 +121,14 @@ class Arguments:
         if not isinstance(value, str):
             raise self.refuse(f"when must be the text of a guard, not {shown(value)}")
         try:
-            return parse_guard(value)
+            return parse_guard(plain(value))
         except GuardError as error:
             raise self.refuse(str(error)) from None
+
+
+def plain(text: str) -> str:
+    """``text`` as a `str` of its own: a member of an enum is one too, but is not written as one."""
+    return str.__str__(text)
 
 
 def shown(value: object) -> str:

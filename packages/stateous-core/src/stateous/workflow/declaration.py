@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from stateous import names
 from stateous.guards import Guard
-from stateous.workflow.arguments import Arguments, shown
+from stateous.workflow.arguments import Arguments, plain, shown
 from stateous.workflow.elements import END, START, Event, State, Terminal, Transition
 from stateous.workflow.places import calling_place
 
@@ -76,12 +76,12 @@ class Workflow:
             DefinitionError: an argument breaks one of these rules.
         """
         arguments = Arguments(calling_place())
-        arguments.name("a state", name, own=(names.START, names.END))
+        name = arguments.name("a state", name, own=(names.START, names.END))
         if name in self.states:
             raise arguments.refuse(
                 f"the state {name!r} is declared already, at {self.states[name].place}"
             )
-        arguments.timeout(timeout)
+        timeout = arguments.timeout(timeout)
         attempts = arguments.retries(retries)
         children = self._children(arguments, parallel)
         if children and attempts:
@@ -124,7 +124,7 @@ class Workflow:
             DefinitionError: an argument breaks one of these rules.
         """
         arguments = Arguments(calling_place())
-        arguments.name("an event", name, own=names.OWN_EVENTS)
+        name = arguments.name("an event", name, own=names.OWN_EVENTS)
         if name in self.events:
             raise arguments.refuse(
                 f"the event {name!r} is declared already, at {self.events[name].place}"
@@ -250,7 +250,7 @@ class Workflow:
             raise arguments.refuse(
                 f"'joined' fires only in a parallel state, and {source.name!r} is none"
             )
-        return on
+        return plain(on)
 
     def _check_reads(
         self, arguments: Arguments, guard: Guard, source: State | Terminal, event: str
