@@ -81,17 +81,17 @@ class Engine:
         before = deepcopy(self.family)
         looked_up: dict[str, bool] = {}
         try:
-            decision = decide(self.family, command, self._situation(looked_up))
+            decision = decide(self.family, command, self.situation(looked_up))
             while isinstance(decision, Unready):
                 mine = {token.lower() for token in self.family.tokens}
                 looked_up |= {each: each in self.taken | mine for each in decision.ids}
-                decision = decide(self.family, command, self._situation(looked_up))
+                decision = decide(self.family, command, self.situation(looked_up))
             return decision
         finally:
             assert self.family == before, "a decision changed the family that it was given"
             assert_texts_are_true(self.family)
 
-    def _situation(self, looked_up: dict[str, bool]) -> Situation:
+    def situation(self, looked_up: dict[str, bool]) -> Situation:
         return Situation(
             machines=self.machines,
             served=self.machine if self.served else None,

@@ -49,8 +49,8 @@ class Runs(Engine):
     served: bool = False
     ticket_key: bytes = KEY
 
-    def _situation(self, looked_up: dict[str, bool]) -> Situation:
-        return super()._situation(looked_up)._replace(ticket_key=self.ticket_key)
+    def situation(self, looked_up: dict[str, bool]) -> Situation:
+        return super().situation(looked_up)._replace(ticket_key=self.ticket_key)
 
     # ── families ────────────────────────────────────────────────────────
 

@@ -60,6 +60,8 @@ MAX_SCRIPT_BYTES: Final = 256 * 1024
 MAX_NESTED_STATES: Final = 16
 #: Runs below a run, child by child.
 MAX_CHILD_RUNS_DEEP: Final = 16
+#: Runs that one command starts. A machine that is in two jobs of its own would start 65,000.
+MAX_RUNS_BEGUN: Final = 1000
 #: Input, output, event data, an answer, an emitted value, a send's data: each as compact JSON.
 MAX_RUN_VALUE_BYTES: Final = MAX_BODY_BYTES
 MAX_KEPT_EVENTS: Final = 100

@@ -19,14 +19,6 @@ from stateous_controlplane.engine.context import Misfit, starting_context
 from stateous_controlplane.engine.draft import Draft
 
 
-class UnknownIds(Exception):
-    """The decision depends on whether these ids (folded) are taken, and nobody has looked."""
-
-    def __init__(self, ids: frozenset[str]) -> None:
-        super().__init__(sorted(ids))
-        self.ids = ids
-
-
 @dataclass(frozen=True, slots=True)
 class ChildStart:
     """How one child starts: its id, its flow and context, the state that it enters.
@@ -44,24 +36,13 @@ class ChildStart:
 def plan_children(
     draft: Draft, parent: str, graph: str, state: State, visit: int, context: JsonText
 ) -> tuple[ChildStart, ...] | Untaken:
-    """The children of ``parent``, with ``context``, in this visit of the parallel ``state``.
-
-    Raises:
-        UnknownIds: whether an id of theirs is taken was not looked up.
-    """
+    """The children of ``parent``, with ``context``, in this visit of the parallel ``state``."""
     starts = _plan(draft, parent, graph, state, visit, context)
     if isinstance(starts, Untaken):
         return starts
-    ids = [start.token for start in _all(starts)]
-    looked_up = draft.situation.looked_up
-    unknown = frozenset(each.lower() for each in ids) - looked_up.keys()
-    if unknown:
-        raise UnknownIds(unknown)
-    made = {each.lower() for each in draft.effects.created}
-    for each in ids:
-        if looked_up[each.lower()] or each.lower() in made:
-            return Untaken(f"the child id {each!r} is taken")
-    return starts
+    # All are asked for, so that those that nobody has looked up are looked up together.
+    taken = [start.token for start in _all(starts) if draft.is_taken(start.token)]
+    return Untaken(f"the child id {taken[0]!r} is taken") if taken else starts
 
 
 def _plan(

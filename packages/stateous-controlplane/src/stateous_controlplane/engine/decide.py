@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
-from stateous_controlplane.engine.children import UnknownIds
 from stateous_controlplane.engine.commands import (
     AddNote,
     AnswerTicket,
@@ -73,11 +72,10 @@ def decide(family: Family, command: Command, situation: Situation) -> Decision |
     `docs/spec/wire.md` 3 and `docs/spec/statechart.md` 14 lay down how.
     """
     draft = Draft(family, situation, CONDUCTS)
-    try:
-        reply = _reply(draft, command)
-        settle(draft)
-    except UnknownIds as unknown:
-        return Unready(unknown.ids)
+    reply = _reply(draft, command)
+    settle(draft)
+    if draft.assumed_free:
+        return Unready(frozenset(draft.assumed_free))
     return Decision(reply, draft.effects)
 
 

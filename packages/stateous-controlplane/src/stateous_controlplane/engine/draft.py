@@ -47,6 +47,10 @@ class Draft:
         self.effects = Effects()
         #: Children that completed or failed, and whose parents have not been told yet.
         self.ended: list[str] = []
+        #: Ids, folded, that were taken for free though nobody has looked: with any of them the
+        #: decision does not stand. It goes on, so that all of them are known after one attempt.
+        self.assumed_free: set[str] = set()
+        self._made: set[str] = set()
 
     # ── rows ────────────────────────────────────────────────────────────
 
@@ -74,6 +78,17 @@ class Draft:
         self.effects.tokens[token.token] = token
         self.effects.moved.add(token.token)
         self.effects.created.add(token.token)
+        self._made.add(token.token.lower())
+
+    def is_taken(self, token: str) -> bool:
+        """Whether a token or run has this id already, compared without case."""
+        folded = token.lower()
+        if folded in self._made or token in self.family.tokens:
+            return True
+        if folded not in self.situation.looked_up:
+            self.assumed_free.add(folded)
+            return False
+        return self.situation.looked_up[folded]
 
     def task(self, task: int) -> Task:
         """The writable row of a task."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from stateous.limits import MAX_RUNS_BEGUN
 from stateous.statechart.run_ids import child_id
+from stateous_controlplane.engine.commands import SubmitRun
+from stateous_controlplane.engine.decide import Decision, Unready, decide
 from tests.support.charts import chart
 from tests.support.runs import R, Runs
 
@@ -168,6 +171,40 @@ def test_sixteen_levels_of_children_and_no_more() -> None:
     assert len(runs.family.tokens) == 17
     where = [runs.at(run) for run in runs.family.tokens]
     assert where == ["p active", *["a active"] * 15, "b active"]
+
+
+#: Two jobs each, sixteen levels deep: 65,000 runs, if nothing kept it from it.
+DOUBLING = chart(
+    "states: { p: { job: { machine: m.yaml } } }",
+    m="""
+    initial: a
+    states:
+      a:
+        jobs: { one: { machine: m.yaml }, two: { machine: m.yaml } }
+        on: { failed: b }
+      b: { timers: { never: 8h } }
+    """,
+)
+
+
+def test_one_command_starts_a_thousand_runs_and_no_more() -> None:
+    runs = Runs(DOUBLING)
+    decision = runs.decide(SubmitRun(R, DOUBLING.checksum))
+    created = decision.effects.created
+    assert len(created) == MAX_RUNS_BEGUN
+    stopped = [decision.effects.tokens[run] for run in created]
+    assert {token.state for token in stopped if token.status.live} == {"p", "a", "b"}
+    failures = [e.data.value["data"] for e in decision.effects.entries if "most" in e.data.text]
+    assert failures[0]["error"] == "one command starts at most 1000 runs"
+
+
+def test_the_ids_of_all_children_are_looked_up_together() -> None:
+    runs, submit = Runs(DOUBLING), SubmitRun(R, DOUBLING.checksum)
+    unready = decide(runs.family, submit, runs.situation({}))
+    assert isinstance(unready, Unready)
+    assert len(unready.ids) == MAX_RUNS_BEGUN - 1
+    decided = decide(runs.family, submit, runs.situation(dict.fromkeys(unready.ids, False)))
+    assert isinstance(decided, Decision)
 
 
 def test_a_child_that_ends_at_once_is_told_behind_the_parents_own_steps() -> None:

@@ -6,16 +6,14 @@ others and can fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from stateous.graph.machine import Child, Flow, Job
 from stateous.json import Json, JsonText
-from stateous.limits import MAX_CHILD_RUNS_DEEP
+from stateous.limits import MAX_CHILD_RUNS_DEEP, MAX_RUNS_BEGUN
 from stateous.statechart.fields import PARENT, START
 from stateous.statechart.inputs import BadInput
 from stateous.statechart.run_ids import child_id
-from stateous_controlplane.engine.children import UnknownIds
 from stateous_controlplane.engine.conduct import AttemptFailure
 from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.rows import Active, Run, Sent, Status, Token
@@ -85,11 +83,7 @@ def begin_run(
 
 
 def begin_child(draft: Draft, parent: Token, job: Job, given: JsonText) -> Begin | Happen:
-    """Start the child run that does ``job`` of the innermost state, or let the job fail.
-
-    Raises:
-        UnknownIds: whether its id is taken was not looked up.
-    """
+    """Start the child run that does ``job`` of the innermost state, or let the job fail."""
     begun = _begin_child(draft, parent, job, given)
     if isinstance(begun, Begin):
         return begun
@@ -105,9 +99,11 @@ def _begin_child(draft: Draft, parent: Token, job: Job, given: JsonText) -> Begi
     fitted = passed_input(flow, given)
     if _depth(draft, parent) >= MAX_CHILD_RUNS_DEEP:
         return BadInput(f"child runs nest at most {MAX_CHILD_RUNS_DEEP} levels deep")
+    if len(draft.effects.created) >= MAX_RUNS_BEGUN:
+        return BadInput(f"one command starts at most {MAX_RUNS_BEGUN} runs")
     if isinstance(fitted, BadInput):
         return fitted
-    if is_taken(draft, run):
+    if draft.is_taken(run):
         return BadInput(f"the id {run!r} is taken")
     draft.record(
         parent.token,
@@ -120,32 +116,6 @@ def _begin_child(draft: Draft, parent: Token, job: Job, given: JsonText) -> Begi
     )
     part = Run(fitted, job=job.name)
     return begin_run(draft, run, parent.graph, job.does.machine, part, PARENT, parent)
-
-
-def know_ids(draft: Draft, parent: Token, jobs: Iterable[str]) -> None:
-    """Make sure that the ids of all children of the innermost state were looked up.
-
-    Raises:
-        UnknownIds: those that were not.
-    """
-    ids = {child_id(parent.token, parent.state, parent.visit, job).lower() for job in jobs}
-    unknown = ids - draft.situation.looked_up.keys()
-    if unknown:
-        raise UnknownIds(frozenset(unknown))
-
-
-def is_taken(draft: Draft, run: str) -> bool:
-    """Whether a token or run has the id already.
-
-    Raises:
-        UnknownIds: that was not looked up.
-    """
-    folded = run.lower()
-    if any(each.lower() == folded for each in draft.effects.created):
-        return True
-    if folded not in draft.situation.looked_up:
-        raise UnknownIds(frozenset({folded}))
-    return draft.situation.looked_up[folded]
 
 
 def _depth(draft: Draft, token: Token) -> int:

@@ -14,7 +14,7 @@ from stateous_controlplane.engine.draft import Draft
 from stateous_controlplane.engine.replies import Done, Reply, Skipped
 from stateous_controlplane.engine.rows import Run, Sent, Status, Token
 from stateous_controlplane.engine.runs.agenda import run_agenda, undelivered
-from stateous_controlplane.engine.runs.beginning import begin_run, is_taken, passed_input
+from stateous_controlplane.engine.runs.beginning import begin_run, passed_input
 from stateous_controlplane.engine.runs.course import Happen
 from stateous_controlplane.engine.runs.events import hold
 from stateous_controlplane.engine.runs.occurrence import Occurrence
@@ -72,7 +72,7 @@ def _start(draft: Draft, sent: Sent, path: str) -> None:
         _undelivered(draft, sent, INVALID_INPUT)
         return
     run = sent_id(sent.token, sent.seq)
-    if is_taken(draft, run):
+    if draft.is_taken(run):
         _undelivered(draft, sent, NO_RUN)
         return
     part = Run(given, sent.key)

@@ -26,7 +26,7 @@ from stateous_controlplane.engine.rows import (
     TimerStatus,
     Token,
 )
-from stateous_controlplane.engine.runs.beginning import begin_child, know_ids
+from stateous_controlplane.engine.runs.beginning import begin_child
 from stateous_controlplane.engine.runs.course import Course, Post
 from stateous_controlplane.engine.runs.ending import end_in, ended_in
 from stateous_controlplane.engine.runs.occurrence import Occurrence
@@ -166,7 +166,6 @@ def _issue(draft: Draft, row: Token, ticket: str, value: str) -> None:
 def _start_jobs(course: Course, row: Token, jobs: Sequence[tuple[Job, JsonText]]) -> None:
     """Start the jobs in order. The children enter their states once the run has settled."""
     draft = course.draft
-    know_ids(draft, row, [job.name for job, _ in jobs if isinstance(job.does, Child)])
     for job, given in jobs:
         if isinstance(job.does, Child):
             course.left(row.token).starts.append(begin_child(draft, row, job, given))
