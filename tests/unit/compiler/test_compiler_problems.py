@@ -545,3 +545,16 @@ def test_a_problem_of_a_child_says_so(check: Callable[[str], list[Problem]]) -> 
     (problem,) = check(CASES["a child that may not start"])
     assert problem.workflow == "other"
     assert problem.text.startswith("in child workflow 'other': ")
+
+
+def test_however_deep_workflows_are_nested(check: Callable[[str], list[Problem]]) -> None:
+    (problem,) = check(
+        "from stateous import END, START, Workflow\n"
+        "flow = None\n"
+        "for number in range(2000):\n"
+        "    child, flow = flow, Workflow(f'w{number}')\n"
+        "    s = flow.state('s', parallel=[child] if child else [])\n"
+        "    flow.transition(START, s)\n"
+        "    flow.transition(s, END, on='joined' if child else flow.event('e'))\n"
+    )
+    assert (problem.code, problem.place) == ("child-id-too-long", "flow.py:5")

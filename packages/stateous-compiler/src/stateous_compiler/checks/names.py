@@ -42,10 +42,10 @@ def check(compilation: Compilation) -> Iterator[Problem]:
 
 
 def _ids(compilation: Compilation) -> Iterator[Problem]:
-    suffixes = _Suffixes()
+    below = _longest_below(compilation.top)
     worst, longest = None, 0
     for state, child in children_of(compilation.top):
-        length = suffixes.of(state, child, (compilation.top,))
+        length = _suffix(state, child) + below.get(child, 0)
         if length > longest:
             worst, longest = state, length
     if worst is not None and MAX_NAME + longest > MAX_TOKEN_ID:
@@ -57,23 +57,33 @@ def _ids(compilation: Compilation) -> Iterator[Problem]:
         yield compilation.problem("child-id-too-long", compilation.top, worst.place, text)
 
 
-class _Suffixes:
-    """How much longer the ids of tokens below a parallel state are than their top token's."""
+def _suffix(state: State, child: Workflow) -> int:
+    """How much longer the id of a child's token is than that of its parent."""
+    return len(f".{state.name}.{'0' * _VISIT_DIGITS}.{child.name}")
 
-    def __init__(self) -> None:
-        self._known: dict[Workflow, int] = {}
 
-    def of(self, state: State, child: Workflow, path: tuple[Workflow, ...]) -> int:
-        """The longest suffix by way of ``state`` and ``child``; ``path`` leads to ``state``."""
-        return len(f".{state.name}.{'0' * _VISIT_DIGITS}.{child.name}") + self._below(child, path)
+def _longest_below(top: Workflow) -> dict[Workflow, int]:
+    """How much longer ids become at most below each workflow that ``top`` runs.
 
-    def _below(self, flow: Workflow, path: tuple[Workflow, ...]) -> int:
-        if flow in path:
-            return 0
-        if flow not in self._known:
-            lengths = (self.of(state, child, (*path, flow)) for state, child in children_of(flow))
-            self._known[flow] = max(lengths, default=0)
-        return self._known[flow]
+    Where a workflow runs itself the way ends as soon as it comes again.
+    """
+    longest: dict[Workflow, int] = {}
+    met = {top}
+    stack = [(top, children_of(top))]
+    while stack:
+        flow, rest = stack[-1]
+        child = next((child for _, child in rest if child not in met), None)
+        if child is not None:
+            met.add(child)
+            stack.append((child, children_of(child)))
+            continue
+        stack.pop()
+        if flow is not top:
+            lengths = (
+                _suffix(state, each) + longest.get(each, 0) for state, each in children_of(flow)
+            )
+            longest[flow] = max(lengths, default=0)
+    return longest
 
 
 def _twins(uses: list[ModelUse]) -> dict[ModelUse, ModelUse]:
