@@ -198,16 +198,17 @@ def test_a_source_that_is_nothing(source: str) -> None:
         init(source, "x")
 
 
-def test_wheels_from_a_folder(here: Path) -> None:
+@pytest.mark.parametrize("wheels", ["wheels", "Räder \U0001f6de", 'a"b\\c\x7f'])
+def test_wheels_from_a_folder(wheels: str, here: Path) -> None:
     Path("graph.json").write_text(json.dumps(graph({"draft": []})), encoding="utf-8")
-    Path("wheels").mkdir()
-    with pytest.raises(CompileError, match="wheels holds no wheel"):
-        init("graph.json", "desk", find_links="wheels")
+    Path(wheels).mkdir()
+    with pytest.raises(CompileError, match="holds no wheel"):
+        init("graph.json", "desk", find_links=wheels)
     assert not Path("desk").exists()
-    Path("wheels/stateous_core-0.1.0-py3-none-any.whl").touch()
-    init("graph.json", "the desk's", find_links="wheels")
+    (here / wheels / "stateous_core-0.1.0-py3-none-any.whl").touch()
+    init("graph.json", "the desk's", find_links=wheels)
     project = tomllib.loads(Path("the desk's/pyproject.toml").read_text(encoding="utf-8"))
-    assert project["tool"]["uv"]["find-links"] == [str(here / "wheels")]
+    assert project["tool"]["uv"]["find-links"] == [str(here / wheels)]
     assert project["project"]["name"] == "the-desk-s"
     assert project["project"]["dependencies"] == ["stateous-supervisor>=0.1.0"]
 

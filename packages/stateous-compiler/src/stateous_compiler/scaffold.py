@@ -258,5 +258,7 @@ def _pyproject(folder: Path, dependency: str, wheels: Path | None) -> str:
         f"dependencies = [{json.dumps(dependency)}]\n"
     )
     if wheels is not None:
-        text += f"\n[tool.uv]\nfind-links = [{json.dumps(str(wheels))}]\n"
+        # TOML knows no surrogate pairs, and wants U+007F escaped.
+        links = json.dumps(str(wheels), ensure_ascii=False).replace("\x7f", "\\u007f")
+        text += f"\n[tool.uv]\nfind-links = [{links}]\n"
     return text
