@@ -508,6 +508,15 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_lines(tmp_path: Path)
     ]
 
 
+def test_a_tab_is_told_as_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "tabs.yaml").write_text("statechart: c\nstates:\n\ta: {}\n")
+    with pytest.raises(InvalidChart) as refused:
+        check_chart(tmp_path / "tabs.yaml")
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.place.line) == ("yaml", 3)
+    assert problem.text.endswith("; indent with spaces")
+
+
 def test_problems_of_other_files_name_those_files(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "child.yaml").write_text(

@@ -97,6 +97,11 @@ def test_an_expression_without_a_value_says_why(source: str, reason: str) -> Non
     [
         ("", "Syntax error"),
         ("1 +", "Syntax error"),
+        ("1 +", "mismatched input '<EOF>', at column 4; it ends too early"),
+        ("event.data.ok = true", "recognition error at: '= ', at column 15; equality is =="),
+        ("event.data.ok and true", "input 'and', at column 15; and is &&"),
+        ("event.data.ok or true", "input 'or', at column 15; or is ||"),
+        ("not event.data.ok", "input 'event', at column 5; not is !"),
         ("foo", "undeclared reference to 'foo', at column 1"),
         ("input.a &&\n foo", "undeclared reference to 'foo', at line 2, column 2"),
         ("shout(input)", "undeclared reference to 'shout'"),

@@ -110,6 +110,8 @@ def _events(text: str, file: str) -> Iterator[Any]:
 def _sentence(error: MarkedYAMLError, text: str) -> str:
     told = ", ".join(filter(None, (error.context, error.problem))) or "this is not YAML"
     mark = error.problem_mark
+    if mark is not None and text[mark.index : mark.index + 1] == "\t":
+        told += "; indent with spaces"
     if mark is not None and text[max(0, mark.index - 1) : mark.index + 1] == "${":
         told += "; inside { } a value with ${…} must stand in quotes"
     return told

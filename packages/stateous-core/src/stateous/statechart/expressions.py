@@ -30,6 +30,16 @@ _INT64: Final = range(-(2**63), 2**63)
 _WHERE: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
 _CODE: Final = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 _CONTAINER: Final = " (in container '')"
+# What could stand at a place, by the names of the engine's grammar: it helps nobody.
+_EXPECTED: Final = re.compile(r" expecting (?:\{'.*\}|<EOF>)")
+#: What those write who know another language, or the guards of workflows, by what the engine says.
+_MEANT: Final = (
+    (re.compile(r"recognition error at: '="), "equality is =="),
+    (re.compile(r"input 'and'"), "and is &&"),
+    (re.compile(r"input 'or'"), "or is ||"),
+    (re.compile(r"input '<EOF>'"), "it ends too early"),
+)
+_NOT: Final = re.compile(r"(?:^|[ (])not\b")
 _NONE: Final = ctypes.py_object(None)
 
 
@@ -93,7 +103,16 @@ def compile_expression(source: str) -> Expression:
     try:
         return _compiled(trimmed)
     except RuntimeError as error:
-        raise ExpressionError(_reason(str(error))) from None
+        raise ExpressionError(_advised(_reason(str(error)), trimmed)) from None
+
+
+def _advised(reason: str, source: str) -> str:
+    """``reason`` in short, with what was likely meant by ``source``."""
+    short = _EXPECTED.sub("", reason)
+    advice = [told for pattern, told in _MEANT if pattern.search(reason)]
+    if not advice and short != reason and _NOT.search(source):
+        advice = ["not is !"]
+    return "; ".join([short, *advice])
 
 
 # One text stands in a chart for each document that has it: a new document compiles little.
