@@ -112,6 +112,23 @@ def test_what_is_not_of_the_language_is_refused(text: str) -> None:
     assert isinstance(refusal.value, ValueError)
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("ctx['a'] && payload.b", "; for && write and"),
+        ("ctx['a'] || !payload.b", "; for || write or; for ! write not"),
+        ("ctx['a'] = 1", "; for = write =="),
+        ("ctx['a'] === 1", "; for === write =="),
+        ("ctx['a'] != '&& || ! =' 1", "invalid syntax"),
+        ("payload['x'] > 1", "write payload.x, not payload['x']"),
+    ],
+)
+def test_who_writes_another_language_is_told_how_it_is_spelt(text: str, advice: str) -> None:
+    with pytest.raises(GuardError) as refusal:
+        parse_guard(text)
+    assert refusal.value.reason.endswith(advice)
+
+
 def test_a_guard_is_text() -> None:
     with pytest.raises(GuardError, match=r"^guard 5: "):
         parse_guard(5)  # type: ignore[arg-type]

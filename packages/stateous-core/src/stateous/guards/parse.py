@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import threading
 import warnings
 from typing import Final
@@ -55,6 +56,15 @@ _FOREIGN: Final[tuple[tuple[type[ast.expr], str], ...]] = (
     (ast.NamedExpr, "a guard assigns nothing"),
     (ast.JoinedStr, "a text in a guard is plain, not an f-string"),
 )
+#: What does not parse because it is an operator of another language, and what it is here.
+_SPELLINGS: Final = (
+    ("&&", "and", re.compile("&&")),
+    ("||", "or", re.compile(r"\|\|")),
+    ("!", "not", re.compile("!(?!=)")),
+    ("===", "==", re.compile("===")),
+    ("=", "==", re.compile("(?<![=<>!:])=(?!=)")),
+)
+_STRING: Final = re.compile(r"""'[^']*'|"[^"]*\"""")
 _SHOWN: Final = 40
 
 # `warnings.catch_warnings` swaps a list of the whole process: one thread at a time.
@@ -80,11 +90,18 @@ def _python_tree(text: str, source: str) -> ast.expr:
             warnings.simplefilter("ignore")
             return ast.parse(source, mode="eval").body
     except SyntaxError as error:
-        raise GuardError(text, f"it does not parse: {error.msg}") from None
+        advice = "".join(f"; {told}" for told in _other_spellings(source))
+        raise GuardError(text, f"it does not parse: {error.msg}{advice}") from None
     except (RecursionError, MemoryError):
         raise GuardError(text, "it is too deep to parse") from None
     except Exception as error:  # what else the parser raises differs between releases of Python
         raise GuardError(text, f"it does not parse: {error}") from None
+
+
+def _other_spellings(source: str) -> list[str]:
+    """What to write for the operators of other languages, the expressions of charts among them."""
+    code = _STRING.sub("''", source)
+    return [f"for {seen} write {ours}" for seen, ours, sign in _SPELLINGS if sign.search(code)]
 
 
 class _Lowering:
@@ -208,6 +225,10 @@ class _Lowering:
         match node:
             case ast.Subscript(value=ast.Name(id="ctx"), slice=ast.Constant(value=str() as key)):
                 return ContextKey(key)
+            case ast.Subscript(
+                value=ast.Name(id="payload"), slice=ast.Constant(value=str() as key)
+            ) if key.isidentifier():
+                raise self._refusal(f"write payload.{key}, not payload[{key!r}]")
             case _:
                 raise self._refusal(
                     f"{self._show(node)}: only ctx['key'] is read like that, with one key"
