@@ -19,13 +19,14 @@ def need(holds, code):
 
 
 class Model(Steps):
-    def __init__(self, document, formulas, key, now, steps):
+    def __init__(self, document, formulas, key, now, steps, runs):
         self.document, self.formulas, self.key, self.now = document, formulas, key, now
-        self.most_steps = steps
+        self.most_steps, self.most_runs = steps, runs
         self.runs, self.tasks, self.timers, self.ledger = {}, {}, {}, {}
         self.tickets, self.held, self.outbox, self.used = [], [], [], {}
 
     def play(self, request, *arguments):
+        self.runs_before = len(self.runs)
         try:
             return getattr(self, request)(*arguments)
         except PermissionError as refused:

@@ -72,7 +72,7 @@ class Work(Charts):
         level, above = 0, run
         while above.parent:
             level, above = level + 1, self.runs[above.parent]
-        if level >= LEVELS:
+        if level >= LEVELS or len(self.runs) - self.runs_before >= self.most_runs:
             ev = self.finished(run, (state, visit), job, None, "…")
             self.left_of(run).starts.append(("event", run.id, ev))
             return
