@@ -146,7 +146,7 @@ def test_timers_are_read_once(shop: Machine) -> None:
 
 def test_sends_know_their_receivers_and_places(shop: Machine) -> None:
     (send,) = shop.top.states["basket"].rules["done"].rules[0].sends
-    assert send.to == ToChild("basket", "ship")
+    assert send.to == ToChild(("basket",), "ship")
     assert send.data is not None
     assert send.data.place == "states.open.states.basket.on.done[0].send[0].data"
     assert send.data.template.evaluate({}) == 2

@@ -76,9 +76,9 @@ class ToParent:
 
 @dataclass(frozen=True, slots=True)
 class ToChild:
-    """To the child run that does ``job`` for ``state``."""
+    """To the child run that does ``job`` for that one of ``states`` which is active."""
 
-    state: str
+    states: tuple[str, ...]
     job: str
 
 

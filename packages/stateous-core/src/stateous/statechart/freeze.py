@@ -76,12 +76,13 @@ class _Freezing:
         self._tickets = {
             state.ticket: state.name for state in self._states() if state.ticket is not None
         }
-        self._children = {
-            job.name: state.name
-            for state in self._states()
-            for job in state.jobs
-            if isinstance(job.does, document.Child)
-        }
+        # Jobs of several states may have one name.
+        self._children: dict[str, tuple[str, ...]] = {}
+        for state in self._states():
+            for job in state.jobs:
+                if isinstance(job.does, document.Child):
+                    others = self._children.get(job.name, ())
+                    self._children[job.name] = (*others, state.name)
 
     def flow(self) -> Flow:
         spec = self._spec

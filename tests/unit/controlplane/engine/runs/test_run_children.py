@@ -289,3 +289,32 @@ def test_timers_and_tickets_of_a_child_are_its_own() -> None:
         {"event": "late", "data": None, "from": "a", "reason": "no_rule"}
     ]
     assert runs.answer("t", run=one) == "answer_not_taken"
+
+
+TWINS = chart(
+    """
+    initial: a
+    states:
+      a:
+        jobs: { worker: { machine: m.yaml, input: { n: 1 } } }
+        on: { tell: { send: { to: worker, event: x } }, next: b, failed: over }
+      b:
+        entry: { send: { to: worker, event: x } }
+        jobs: { worker: { machine: m.yaml, input: { n: 2 } } }
+        on: { failed: over }
+      over: { end: done, output: "${event.from}" }
+    """,
+    m=M,
+)
+
+
+@pytest.mark.parametrize(("event", "state"), [("tell", "a"), ("next", "b")])
+def test_of_two_jobs_with_one_name_a_send_reaches_that_of_the_active_state(
+    event: str, state: str
+) -> None:
+    runs = Runs(TWINS)
+    runs.submit()
+    runs.send(event)
+    assert runs.at(child_id(R, state, 1, "worker")) == "c failed"
+    assert runs.said("undelivered") == []
+    assert runs.at() == "over completed"

@@ -229,8 +229,12 @@ class Planner:
         match send.to:
             case ToParent():
                 return AtParent()
-            case ToChild(state, job):
-                # The child of the visit that is going on, begins now, or was the last one.
+            case ToChild(states, job):
+                # The child of the visit that begins now, is going on, or was the last one.
+                active = dict(self._token.configuration)
+                entered = (each for each in states if each in new)
+                going_on = (each for each in states if each in active)
+                state = next(entered, None) or next(going_on, states[-1])
                 visit = new.get(state) or self._token.visits.get(state, 0)
                 return AtChild(child_id(self._token.token, state, visit, job), job)
             case ToKey(key, machine):
