@@ -1,5 +1,6 @@
 """Jobs of runs, done by a supervisor against a control plane of the test, over real HTTP."""
 
+import asyncio
 import logging
 import os
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from stateous_supervisor.errors import SupervisorError
 from stateous_supervisor.pace import Pace
+from stateous_supervisor.scripts.processes import ScriptProcesses
 from stateous_supervisor.supervise import Supervisor
 
 QUICK = Pace(
@@ -433,6 +435,24 @@ def test_a_first_stop_lets_scripts_finish(plane, start):
     supervisor.stop()
 
     assert plane.wait_for("/tasks/1/report")[0]["output"] == 1
+
+
+def test_a_stop_while_the_script_processes_start_is_not_lost(plane, monkeypatch):
+    supervisor = Supervisor(None, url=plane.url, name="box-a", scripts=True, pace=QUICK)
+    opened = ScriptProcesses.open
+
+    async def stopped_meanwhile(processes):
+        await opened(processes)
+        supervisor.stop()
+        await asyncio.sleep(0.05)
+
+    monkeypatch.setattr(ScriptProcesses, "open", stopped_meanwhile)
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(supervisor.run()), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert codes == [0]
+    assert plane.bodies("/claim") == []
 
 
 def test_a_second_stop_kills_them_and_says_nothing(plane, start):

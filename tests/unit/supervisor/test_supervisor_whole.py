@@ -651,7 +651,7 @@ def test_a_signal_while_the_control_plane_is_waited_for_ends_the_supervisor(plan
     run.stop()
     assert run.end() == 0
     assert [it for it in caplog.messages if it.startswith("stopping")] == [
-        "stopping: the control plane was not reached, so nothing runs"
+        "stopping: nothing was claimed, so nothing runs"
     ]
 
 

@@ -157,6 +157,9 @@ class Supervisor:
                 )
                 if self._processes is not None:
                     await self._processes.open()
+                    if self._stopped.is_set():
+                        await self._processes.close()
+                        return 0
                 shift = Shift(
                     plane,
                     outbox,
@@ -256,7 +259,7 @@ class Supervisor:
             if self._shift is not None:
                 self._shift.stop()
             elif not self._stopped.is_set():
-                _log.info("stopping: the control plane was not reached, so nothing runs")
+                _log.info("stopping: nothing was claimed, so nothing runs")
                 self._stopped.set()
 
 
