@@ -185,3 +185,9 @@ def test_an_outcome_in_a_word_and_the_timers_that_do_nothing():
         "submitted", "waiting", "failed",
     ]  # fmt: skip
     assert [idle_timers(it) for it in (moved, waiting, failed("x", 1))] == [["submitted"], [], []]
+
+
+def test_an_error_that_is_cut_leaves_no_part_of_a_ticket_value() -> None:
+    value = "tk_" + "v" * 43
+    text = failed("x" * 99_980 + value + "!" * 100, 1)["error"]
+    assert text == "x" * 99_980 + "…"

@@ -13,6 +13,7 @@ from typing import Any, Final
 from stateous.errors import JsonError, OutcomeError
 from stateous.json import Json, JsonObject, read_json, write_json
 from stateous.routine import Context, StateRef, reported_payload
+from stateous.statechart.tickets import cut
 
 _MOST_OF_A_VALUE: Final = 100
 # A text of this length is for nobody to read; a report must stay below a body's limit.
@@ -99,6 +100,5 @@ def _shown(value: object) -> str:
 
 def storable(text: str) -> str:
     """``text`` as UTF-8 and the databases can hold it, cut where nobody reads on."""
-    if len(text) > _MOST_OF_AN_ERROR:
-        text = text[: _MOST_OF_AN_ERROR - 1] + "…"
+    text = cut(text, _MOST_OF_AN_ERROR)
     return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

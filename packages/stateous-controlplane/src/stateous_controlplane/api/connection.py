@@ -1,4 +1,4 @@
-"""One request and its answer on a connection: what an app receives, and the bytes that leave.
+"""What passes on a connection: its limits, what an app receives, and the bytes of an answer.
 
 It refines uvicorn's cycle: head and body of an answer leave in one write (in two, a kept-alive
 answer waits 40 ms for the acknowledgement of the first); a caller that has closed its half of the

@@ -2,9 +2,9 @@
 
 A request that has arrived whole in one piece, as most do, waits for nothing but the desk. So the
 connection asks for it at once, and the desk's answer is written when it comes. What arrives in
-parts, reads something, or is refused at the door goes the long way, through ASGI: the two share
-:meth:`Front.begin <stateous_controlplane.api.front.Front.begin>`'s checks,
-:meth:`Asking.asked <stateous_controlplane.api.endpoint.Asking.asked>` and the bytes of an answer.
+parts, reads something, or is refused at the door goes the long way, through ASGI. Both ways pass the
+same door (:class:`~stateous_controlplane.api.front.Front`), make the same request of a body
+(:meth:`Asking.asked <stateous_controlplane.api.endpoint.Asking.asked>`), and write the same bytes.
 """
 
 from __future__ import annotations
